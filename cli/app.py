@@ -1,0 +1,129 @@
+"""The `glass` program: finds the command, turns errors into one line and an exit code.
+
+Importing a command costs time, so each lives in a module of its own that is imported when it is called for.
+`glass --help` and `glass --version` are answered without Typer.
+"""
+
+import os
+import sys
+from importlib import import_module
+
+from glasscli import __version__
+
+# name: (module below glasscli.cli, one line for the list of commands)
+COMMANDS = {
+    "generate": ("generate", "Continue a text, token by token"),
+    "dump-attn": (
+        "dump_attn",
+        "Show one attention layer: q k v, rope, cache, scores, mask, softmax, mix, out",
+    ),
+    "kv-budget": ("kv_budget", "How big is the KV cache? MHA, GQA and MQA side by side, or any config.json"),
+    "tokenize": ("tokenize", "How a text becomes tokens"),
+    "info": ("info", "What a model folder holds: settings, parameters, tensors, cache bytes per token"),
+}
+
+EXAMPLES = """\
+  glass generate "Once upon a time" -n 60 --seed 1
+  glass dump-attn --layer 2 "The cat sat on the mat. The cat"
+  glass kv-budget --hq 32 --hkv 8 --ctx 8k,128k
+  glass kv-budget --config path/to/config.json --budget 24GiB
+  echo "Lily had a red" | glass generate --json"""
+
+
+def help_text() -> str:
+    """What `glass --help` prints."""
+    commands = "\n".join(f"  {name:<10} {line}" for name, (_, line) in COMMANDS.items())
+    return (
+        "glass: run a small Llama-style model and look inside it.\n\n"
+        "Usage: glass COMMAND [OPTIONS]\n\n"
+        f"{commands}\n\n"
+        f"Examples:\n{EXAMPLES}\n\n"
+        "Exit: 0 done, 1 the model or the data is at fault, 2 wrong usage, 130 Ctrl-C\n"
+        "glass COMMAND --help tells the options of a command."
+    )
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the program with `args` (default: the command line) and return its exit code."""
+    args = sys.argv[1:] if args is None else args
+    try:
+        if not args or args[0] in ("--help", "-h"):
+            print(help_text())
+            code = 0 if args else 2
+        elif args[0] in ("--version", "-V"):
+            print(f"glass {__version__}")
+            code = 0
+        else:
+            code = run(args[0], args[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = 141  # as a program that SIGPIPE ends: whoever read us has seen enough
+    except KeyboardInterrupt:
+        code = 130
+    except OSError as error:
+        code = complain(f"cannot write the output: {error.strerror or error}", 1)
+    if code in (1, 141):
+        silence_stdout()
+    return code
+
+
+def run(name: str, args: list[str]) -> int:
+    """Run one command. Prints what went wrong and returns the exit code."""
+    if name not in COMMANDS:
+        return complain(unknown_command(name), 2)
+    import typer
+
+    from glasscli.errors import GlassError
+
+    module = import_module(f"glasscli.cli.{COMMANDS[name][0]}")
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command(name, context_settings={"help_option_names": ["-h", "--help"]})(module.command)
+    try:
+        code = app(args, prog_name=f"glass {name}", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except GlassError as error:
+        return complain(str(error), error.exit_code)
+    except typer.TyperException as error:
+        return complain(f"{error.format_message()}\nTry: glass {name} --help", error.exit_code)
+
+
+def unknown_command(name: str) -> str:
+    """What to say of a command that does not exist."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, COMMANDS, n=1)
+    kind = "option" if name.startswith("-") else "command"
+    hint = f"Did you mean {near[0]}?" if near else f"Commands: {', '.join(COMMANDS)}."
+    from glasscli.cli.console import printable
+
+    return f"no {kind} {printable(name)!r}. {hint}"
+
+
+def complain(message: str, code: int) -> int:
+    """Print `message` on stderr, the first line after `glass:`, and return `code`."""
+    first, *rest = message.splitlines() or [""]
+    text = "\n".join([f"glass: {first}", *(f"       {line}" for line in rest)])
+    try:
+        sys.stdout.flush()
+    except OSError:
+        silence_stdout()
+    from glasscli.cli.console import printable
+
+    try:
+        sys.stderr.write(printable(text, keep="\n") + "\n")
+        sys.stderr.flush()
+    except (OSError, AttributeError):  # stderr closed: the exit code is all that is left to say
+        pass
+    return code
+
+
+def silence_stdout() -> None:
+    """Let nothing more be written to a stdout that failed, not even by the interpreter's own last flush."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, AttributeError, ValueError):
+        pass
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+"""stdout for the answer, stderr for everything else; colour, width, escapes.
+
+Decoration follows the stream (`isatty`), the environment (`NO_COLOR`, `TERM`) and `--color`, as `bat` does.
+"""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PIPE_WIDTH = 100
+
+
+class Color(StrEnum):
+    """When to colour: `auto` colours a terminal that wants it."""
+
+    auto = "auto"
+    always = "always"
+    never = "never"
+
+
+def is_terminal(stream: TextIO | None = None) -> bool:
+    """Whether `stream` (default: stdout) is a terminal. A closed stream is none."""
+    stream = sys.stdout if stream is None else stream
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError):
+        return False
+
+
+def use_color(color: Color = Color.auto, stream: TextIO | None = None) -> bool:
+    """Whether to colour `stream`. `--color` beats the environment; an empty `NO_COLOR` counts as unset.
+
+    `FORCE_COLOR` colours a pipe, and changes no width.
+    """
+    if color is not Color.auto:
+        return color is Color.always
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or is_terminal(stream)
+
+
+def width() -> int:
+    """Columns to fill: `COLUMNS`, else the terminal's, else 100 in a pipe. At least 20."""
+    fallback = PIPE_WIDTH
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return max(20, int(columns))
+    if is_terminal():
+        try:
+            return max(20, os.get_terminal_size(sys.stdout.fileno()).columns or fallback)
+        except (OSError, ValueError):
+            return max(20, shutil.get_terminal_size((fallback, 24)).columns)
+    return fallback
+
+
+def unicode_ok(stream: TextIO | None = None) -> bool:
+    """Whether `stream` (default: stdout) can carry block characters; if not, views use ASCII."""
+    stream = sys.stdout if stream is None else stream
+    encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "")
+    return encoding.startswith("utf")
+
+
+def printable(text: str, keep: str = "") -> str:
+    """`text` with every control character made visible, so that no data can steer a terminal.
+
+    Escapes C0, C1, DEL, line and paragraph separators, bidirectional overrides and lone surrogates as
+    `\\xNN` or `\\uNNNN`; characters in `keep` stay.
+    """
+    return "".join(c if c in keep or not _steers(c) else _escape(c) for c in text)
+
+
+def _steers(c: str) -> bool:
+    code = ord(c)
+    return (
+        code < 0x20
+        or 0x7F <= code < 0xA0
+        or code in (0x200E, 0x200F, 0x2028, 0x2029, 0x061C, 0xFEFF)
+        or 0x202A <= code <= 0x202E
+        or 0x2066 <= code <= 0x2069
+        or 0xD800 <= code <= 0xDFFF
+    )
+
+
+def _escape(c: str) -> str:
+    return f"\\x{ord(c):02x}" if ord(c) < 0x100 else f"\\u{ord(c):04x}"
+
+
+def rich_console(color: Color = Color.auto) -> "Console":
+    """A Rich console on stdout that obeys our rules for width and colour, not Rich's own."""
+    from rich.console import Console
+
+    colored = use_color(color)
+    return Console(
+        file=sys.stdout,
+        width=width(),
+        height=100,  # Rich ignores the width under TERM=dumb unless a height is given too
+        force_terminal=colored,
+        color_system="truecolor"
+        if colored and "truecolor" in os.environ.get("COLORTERM", "")
+        else "256"
+        if colored
+        else None,
+        no_color=not colored,
+        markup=False,
+        highlight=False,
+        emoji=False,
+        soft_wrap=False,
+        legacy_windows=False,
+        _environ={},
+    )
+
+
+def write(text: str) -> None:
+    """Write `text` and a newline to stdout, escaping what its encoding can't carry."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
+def write_json(document: Mapping[str, Any] | Sequence[Any], indent: int | None = 2) -> None:
+    """Write strict JSON to stdout: no NaN, no infinity, ASCII only, so that every reader takes it."""
+    sys.stdout.write(json.dumps(document, indent=indent, allow_nan=False) + "\n")
+
+
+def note(text: str) -> None:
+    """Say something beside the answer, on stderr. A closed or full stderr changes nothing."""
+    try:
+        encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+        safe = printable(text, keep="\n").encode(encoding, "backslashreplace").decode(encoding)
+        sys.stderr.write(f"glass: {safe}\n")
+        sys.stderr.flush()
+    except (OSError, AttributeError, ValueError):
+        pass

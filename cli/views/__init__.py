@@ -1,0 +1,1 @@
+"""Library dataclasses to what a terminal shows."""

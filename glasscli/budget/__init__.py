@@ -1,0 +1,1 @@
+"""How many bytes a KV cache takes, without running anything."""

@@ -1,0 +1,1 @@
+"""The mathematics of a Llama, one idea a file."""

@@ -1,0 +1,1 @@
+"""The shipped checkpoints, as package data."""
