@@ -1,12 +1,221 @@
-"""What one layer keeps between two steps, one frozen dataclass per kind of attention."""
+"""What one layer keeps between two steps, one frozen dataclass per kind of attention.
 
+A kind is what the mathematics needs, for one sequence, with nothing padded. What an engine allocates on top is
+that engine's business; what a config.json means is `families`' business. No kind knows bytes: `Tensor` names the
+dtype only where the kind fixes it (a recurrent state kept in float32), else the plan's dtype for that role counts.
+
+Attention kinds count rows of tokens; `glasscli.budget.states` holds the kinds whose size no token changes.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 
 @dataclass(frozen=True)
-class FullAttention:
+class Tensor:
+    """One tensor that one layer holds for one sequence: `rows` × `width` elements.
+
+    `role` picks the dtype in a plan: k, v, latent, index, cross_k, cross_v, conv or state.
+    `rows` counts tokens (or blocks of them); 1 for a state. `dtype` is set only where the kind fixes it.
+    """
+
+    role: str
+    rows: int
+    width: int
+    dtype: str | None = None
+
+
+class Kind(Protocol):
+    """What every kind offers. `window` is the number of tokens it stops growing at, None if it never does."""
+
+    name: ClassVar[str]
+
+    @property
+    def window(self) -> int | None: ...
+
+    @property
+    def parts(self) -> "tuple[Kind, ...]":
+        """The kinds a layer is made of: itself, unless it is `Several`."""
+        ...
+
+    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+        """Everything held for one sequence after `tokens` tokens."""
+        ...
+
+
+@dataclass(frozen=True)
+class Single:
+    """A kind that is one part: what `Several` is not."""
+
+    @property
+    def window(self) -> int | None:
+        return None
+
+    @property
+    def parts(self) -> tuple[Kind, ...]:
+        return (self,)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class FullAttention(Single):
     """Every token's key and value, for each key/value head (MHA, GQA and MQA differ in the heads alone)."""
 
+    name: ClassVar[str] = "full"
     n_kv_heads: int
     k_dim: int
     v_dim: int
+
+    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+        return _keys_and_values(self, tokens)
+
+
+@dataclass(frozen=True)
+class SlidingAttention(Single):
+    """Keys and values of the last `size` tokens (Mistral 0.1, Gemma 2/3, gpt-oss)."""
+
+    name: ClassVar[str] = "sliding"
+    n_kv_heads: int
+    k_dim: int
+    v_dim: int
+    size: int
+
+    @property
+    def window(self) -> int | None:
+        return self.size
+
+    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+        return _keys_and_values(self, min(tokens, self.size))
+
+
+@dataclass(frozen=True)
+class ChunkedAttention(Single):
+    """Keys and values of the current chunk of `size` tokens (Llama 4): at most a whole chunk."""
+
+    name: ClassVar[str] = "chunked"
+    n_kv_heads: int
+    k_dim: int
+    v_dim: int
+    size: int
+
+    @property
+    def window(self) -> int | None:
+        return self.size
+
+    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+        return _keys_and_values(self, min(tokens, self.size))
+
+
+@dataclass(frozen=True)
+class LatentAttention(Single):
+    """One compressed row a token, shared by all heads: MLA (DeepSeek V2/V3, Kimi K2), with a DSA index or without.
+
+    The row is `latent_dim` + `rope_dim` wide: no factor 2, no head count. `index_dim` > 0 adds the key that the
+    sparse-attention indexer keeps for each token (DeepSeek V3.2, GLM-5). `n_heads`, `nope_dim` and `v_dim` size
+    the expanded form, for an engine that doesn't absorb the projections.
+    Source: DeepSeek-V2, arXiv:2405.04434, section 2.1; DeepSeek-V3.2-Exp report, section 2.
+    """
+
+    name: ClassVar[str] = "latent"
+    latent_dim: int
+    rope_dim: int
+    index_dim: int = 0
+    n_heads: int = 0
+    nope_dim: int = 0
+    v_dim: int = 0
+    size: int | None = None
+
+    @property
+    def window(self) -> int | None:
+        return self.size
+
+    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+        rows = tokens if self.size is None else min(tokens, self.size)
+        held = (Tensor("latent", rows, self.latent_dim + self.rope_dim),)
+        return (*held, Tensor("index", rows, self.index_dim)) if self.index_dim else held
+
+
+@dataclass(frozen=True)
+class CrossAttention(Single):
+    """Keys and values of the encoder's tokens, written once (Whisper, T5, BART)."""
+
+    name: ClassVar[str] = "cross"
+    n_kv_heads: int
+    k_dim: int
+    v_dim: int
+
+    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+        return (
+            Tensor("cross_k", encoder_tokens, self.n_kv_heads * self.k_dim),
+            Tensor("cross_v", encoder_tokens, self.n_kv_heads * self.v_dim),
+        )
+
+
+@dataclass(frozen=True)
+class CompressedAttention(Single):
+    """The last `size` tokens plus one row for every `ratio` tokens, keys and values in one (DeepSeek V4).
+
+    `index_dim` > 0 adds an index key to each compressed row (compressed sparse attention).
+    """
+
+    name: ClassVar[str] = "compressed"
+    width: int
+    size: int
+    ratio: int
+    index_dim: int = 0
+
+    @property
+    def window(self) -> int | None:
+        return self.size
+
+    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+        blocks = -(-tokens // self.ratio)
+        held = (Tensor("k", min(tokens, self.size), self.width), Tensor("k", blocks, self.width))
+        return (*held, Tensor("index", blocks, self.index_dim)) if self.index_dim else held
+
+
+@dataclass(frozen=True)
+class NoCache(Single):
+    """A layer without a cache of its own: an MLP, or one that reads another layer's cache. `why` says which."""
+
+    name: ClassVar[str] = "none"
+    why: str = "no attention"
+
+    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Several:
+    """A layer that holds several kinds side by side: attention with a state (Falcon-H1), self with cross (T5)."""
+
+    name: ClassVar[str] = "several"
+    parts: tuple[Kind, ...]
+
+    @property
+    def window(self) -> int | None:
+        windows = [part.window for part in self.parts if part.window is not None]
+        return max(windows) if windows else None
+
+    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+        return tuple(tensor for part in self.parts for tensor in part.tensors(tokens, encoder_tokens))
+
+
+def label(kind: Kind) -> str:
+    """How a table names a kind: its parts' names joined by a plus."""
+    return " + ".join(part.name for part in kind.parts)
+
+
+def _keys_and_values(
+    kind: FullAttention | SlidingAttention | ChunkedAttention, rows: int
+) -> tuple[Tensor, ...]:
+    return (
+        Tensor("k", rows, kind.n_kv_heads * kind.k_dim),
+        Tensor("v", rows, kind.n_kv_heads * kind.v_dim),
+    )
+
+
+def each_part(layers: tuple[Kind, ...]) -> Iterator[Kind]:
+    """Every part of every layer, in model order."""
+    for layer in layers:
+        yield from layer.parts
