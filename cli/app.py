@@ -4,6 +4,7 @@ Importing a command costs time, so each lives in a module of its own that is imp
 `glass --help` and `glass --version` are answered without Typer.
 """
 
+import contextlib
 import os
 import sys
 from importlib import import_module
@@ -119,10 +120,8 @@ def complain(message: str, code: int) -> int:
 
 def silence_stdout() -> None:
     """Let nothing more be written to a stdout that failed, not even by the interpreter's own last flush."""
-    try:
+    with contextlib.suppress(OSError, AttributeError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, AttributeError, ValueError):
-        pass
 
 
 if __name__ == "__main__":

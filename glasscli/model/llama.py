@@ -1,0 +1,107 @@
+"""Third stop of a prompt: token ids in, logits out.
+
+    ids ─ embedding ─ block × n_layers ─ norm ─ logits
+
+The model holds weights. The cache is handed in and belongs to whoever runs the loop.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from glasscli.cache import KVCache
+from glasscli.config import ModelConfig
+from glasscli.errors import UsageError
+from glasscli.layout import layout_of
+from glasscli.model.block import block
+from glasscli.model.ops import Array, rms_norm
+from glasscli.model.rope import Turns, frequencies, turns
+from glasscli.model.weights import arrange
+from glasscli.trace import Trace
+
+# New tokens computed at once: enough to keep the matrix products busy, few enough that a block's scores
+# (heads × block × tokens seen) stay small beside the cache.
+PREFILL_BLOCK = 128
+
+
+class Llama:
+    """A Llama with its weights in memory, ready to compute.
+
+    Attributes:
+        config: its settings.
+        layout: one attention entry a layer, for `KVCache` and the budget.
+        weights: its weights, arranged for computing.
+    """
+
+    def __init__(self, config: ModelConfig, tensors: Mapping[str, Array]) -> None:
+        """Take float32 `tensors` by their Hugging Face names, already checked against `config`."""
+        self.config = config
+        self.layout = layout_of(config)
+        self.weights = arrange(config, tensors)
+        self.frequency = frequencies(config.rope, config.head_dim)
+
+    def new_cache(self, max_tokens: int | None = None, batch: int = 1) -> KVCache:
+        """An empty cache that fits this model (default: as many tokens as it was trained for)."""
+        return KVCache(self.layout, max_tokens or self.config.max_seq_len, batch)
+
+    def __call__(
+        self,
+        token_ids: Sequence[int],
+        cache: KVCache | None = None,
+        *,
+        last_only: bool = False,
+        trace: Trace | None = None,
+    ) -> Array:
+        """Read `token_ids` behind what `cache` holds, and predict what follows each of them.
+
+        Long prompts are computed in blocks of 128 tokens, so that no T × T matrix is ever held; with a
+        `trace` they are computed in one, since the whole matrix was asked for.
+
+        Args:
+            token_ids: at least one id below `vocab_size`.
+            cache: appended to; None reads the ids with nothing before them.
+            last_only: predict what follows the last token only.
+            trace: keeps the attention steps of its layers.
+
+        Returns:
+            logits, float32 [T, V], or [1, V] with `last_only`.
+
+        Raises:
+            UsageError: no tokens, an id out of range, or more tokens than the cache has room for.
+        """
+        self._check(token_ids)
+        if cache is None:
+            cache = self.new_cache(len(token_ids))
+        if cache.length + len(token_ids) > cache.max_tokens:
+            raise UsageError(
+                f"{len(token_ids)} more tokens don't fit a cache that holds {cache.length} of {cache.max_tokens}"
+            )
+        size = len(token_ids) if trace is not None else PREFILL_BLOCK
+        blocks = [token_ids[i : i + size] for i in range(0, len(token_ids), size)]
+        streams = [self._read(ids, cache, trace) for ids in blocks]
+        x_TD = streams[-1][-1:] if last_only else np.concatenate(streams)
+        return rms_norm(x_TD, self.weights.norm, self.config.norm_eps) @ self.weights.unembedding.T
+
+    def _read(self, token_ids: Sequence[int], cache: KVCache, trace: Trace | None) -> Array:
+        """The residual stream after the last block, [T, D]."""
+        start = cache.length
+        turns_TP = self.turns(start, start + len(token_ids))
+        x_TD = self.weights.embedding[list(token_ids)]
+        for layer, weights in enumerate(self.weights.blocks):
+            before = x_TD
+            x_TD, steps = block(x_TD, weights, self.config, cache, layer, turns_TP)
+            if trace is not None:
+                trace.keep(layer, start, before, steps)
+        cache.advance(len(token_ids))
+        return x_TD
+
+    def turns(self, start: int, stop: int) -> Turns:
+        """The rotations of positions `start` to `stop` − 1, complex64 [stop − start, E/2]."""
+        return turns(self.frequency, start, stop)
+
+    def _check(self, token_ids: Sequence[int]) -> None:
+        if not len(token_ids):
+            raise UsageError("there are no tokens to read")
+        if min(token_ids) < 0 or max(token_ids) >= self.config.vocab_size:
+            worst = next(i for i in token_ids if not 0 <= i < self.config.vocab_size)
+            raise UsageError(f"token id {worst} is outside the model's vocabulary of {self.config.vocab_size}")

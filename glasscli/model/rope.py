@@ -1,0 +1,80 @@
+"""Rotary position embedding: a query or key is turned by an angle that grows with its position.
+
+A head of E numbers is read as E/2 points in the plane. Point i of a token at position p is turned by
+p · frequency[i]; a dot product of two turned heads then depends on the distance of their positions alone.
+A point is one complex number, and turning it is one complex multiplication.
+
+Hugging Face stores the two coordinates of point i at places i and i + E/2 of a head ("half-split"). Glass
+moves them next to each other when it loads W_Q and W_K (`pair_order`), so that a head can be *viewed* as
+complex numbers. Scores don't notice: both factors of the dot product are reordered alike.
+
+Source: Su et al. 2021, arXiv:2104.09864, section 3.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glasscli.config import RopeScaling
+from glasscli.model.ops import Array
+
+Turns = NDArray[np.complex64]
+
+
+def frequencies(rope: RopeScaling, head_dim: int) -> Array:
+    """Radians a position for each pair of a head, float32 [E/2], fastest first.
+
+    Angles are float32 throughout, as in the reference implementation of the models: float64 angles differ by
+    2e-3 at position 2,048, and the weights were trained with the float32 ones.
+    """
+    exponent = np.arange(0, head_dim, 2, dtype=np.float32) / np.float32(head_dim)
+    frequency = np.float32(1) / np.power(np.float32(rope.theta), exponent)
+    if rope.kind == "linear":
+        frequency /= np.float32(rope.factor)
+    elif rope.kind == "llama3":
+        frequency = _stretch_low(frequency, rope)
+    return frequency
+
+
+def _stretch_low(frequency: Array, rope: RopeScaling) -> Array:
+    """Divide by `factor` what turns too slowly to close a circle within the trained length; keep the rest.
+
+    Between `low_freq_factor` and `high_freq_factor` circles the two are mixed.
+    """
+    circles = np.float32(rope.original_max_seq_len) * frequency / np.float32(2 * math.pi)
+    keep = (circles - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor)
+    keep = np.clip(keep, 0, 1)
+    return ((1 - keep) * frequency / rope.factor + keep * frequency).astype(np.float32)
+
+
+def turns(frequency: Array, start: int, stop: int) -> Turns:
+    """The factors that turn pairs at positions `start` to `stop` − 1: complex64 [stop − start, E/2]."""
+    angle = np.arange(start, stop, dtype=np.float32)[:, None] * frequency
+    factor = np.empty(angle.shape, np.complex64)
+    factor.real = np.cos(angle)
+    factor.imag = np.sin(angle)
+    return factor
+
+
+def rotate(heads: Array, turns_TP: Turns) -> Array:
+    """Turn every pair of every head by its token's factor.
+
+    Args:
+        heads: float32 [..., T, E], pairs adjacent, the last axis contiguous.
+        turns_TP: complex64 [T, E/2].
+
+    Returns:
+        a new array of the shape of `heads`. Lengths are kept, and position 0 is not turned at all.
+    """
+    return np.multiply(heads.view(np.complex64), turns_TP, order="C").view(np.float32)
+
+
+def pair_order(head_dim: int) -> NDArray[np.intp]:
+    """Where each place of a head with adjacent pairs comes from in a half-split one: 0, E/2, 1, E/2 + 1, …"""
+    return np.arange(head_dim).reshape(2, -1).T.ravel()
+
+
+def half_split_order(head_dim: int) -> NDArray[np.intp]:
+    """The way back: `x[..., pair_order(E)][..., half_split_order(E)]` is `x`."""
+    return np.arange(head_dim).reshape(-1, 2).T.ravel()
