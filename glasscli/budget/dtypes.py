@@ -1,25 +1,17 @@
 """How many bytes a row of a cache takes in each dtype that engines store keys and values in, to the byte.
 
-A block dtype packs `block` elements and their scales into `block_bytes`; a head's width must be a multiple of the
-block, else no engine can store it. A dtype may also add bytes once for each head (`head_bytes`) or each row.
+A block dtype packs `block` elements and their scales into `block_bytes`; a head's width must be a multiple of
+the block, else no engine can store it. A dtype may also add bytes for each head (`head_bytes`) or each row.
 
-Sources: ggml's block structs (`ggml-common.h`), vLLM's `fp8_ds_mla`, per-token-head and NVFP4 cache layouts, OCP
-Microscaling v1.0 (a block of 32 with one shared scale), ik_llama.cpp's q8_KV.
+Sources: ggml's block structs (`ggml-common.h`), vLLM's `fp8_ds_mla`, per-token-head and NVFP4 cache layouts,
+OCP Microscaling v1.0 (a block of 32 with one shared scale), ik_llama.cpp's q8_KV.
 """
 
 from dataclasses import dataclass
 
-from glasscli.errors import UsageError
+from glasscli.errors import ConfigError, UsageError
 
 DS_MLA_WIDTH = 576  # a DeepSeek latent: 512 compressed + 64 rotary; the only row that fp8_ds_mla can hold
-
-
-class DtypeError(UsageError):
-    """A dtype nobody knows, or one that can't hold a row this wide. `dtype` names it."""
-
-    def __init__(self, message: str, dtype: str) -> None:
-        super().__init__(message)
-        self.dtype = dtype
 
 
 @dataclass(frozen=True)
@@ -60,6 +52,7 @@ def _table() -> dict[str, Dtype]:
         Dtype("mxfp4", 32, 17, says="16 B + a scale for 32 elements"),
         Dtype("mxfp8", 32, 33, says="32 B + a scale for 32 elements"),
         Dtype("int4", 2, 1, says="half a byte an element, no scales"),
+        Dtype("fp4", 2, 1, says="half a byte an element, no scales"),
         Dtype("q8_KV", 1, 1, row_bytes=8, says="1 B an element + 8 B a row"),
     ]
     return {dtype.name: dtype for dtype in held}
@@ -75,7 +68,7 @@ ALIASES = {
     "fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "fp8_e4m3fn": "fp8", "fp8_e4m3fnuz": "fp8", "fp8_inc": "fp8",
     "float8": "fp8", "float8_e4m3fn": "fp8", "float8_e5m2": "fp8", "f8": "fp8", "e4m3": "fp8", "e5m2": "fp8",
     "i8": "int8", "int8_static": "int8",
-    "fp4": "int4", "i4": "int4",
+    "i4": "int4",
     "fp8_per_head_token": "fp8_per_token_head", "int8_per_head_token": "int8_per_token_head",
     "q8_kv": "q8_KV",
 }  # fmt: skip
@@ -85,12 +78,12 @@ def dtype_named(name: str) -> Dtype:
     """The dtype called `name`, under any of its usual names (`torch.bfloat16`, `BF16`, `half`, `fp8_e4m3`).
 
     Raises:
-        DtypeError: no such dtype; the message lists those there are.
+        UsageError: no such dtype; the message lists those there are.
     """
     plain = name.strip().lower().removeprefix("torch.")
     found = DTYPES.get(ALIASES.get(plain, plain))
     if found is None:
-        raise DtypeError(f"{name!r} is not a cache dtype; known are {', '.join(DTYPES)}", name)
+        raise UsageError(f"{name!r} is not a cache dtype; known are {', '.join(DTYPES)}")
     return found
 
 
@@ -98,20 +91,21 @@ def row_bytes(name: str, head_dim: int, n_heads: int = 1) -> int:
     """Bytes that one row of `n_heads` × `head_dim` elements takes.
 
     Raises:
-        DtypeError: the block does not divide `head_dim`, or the dtype holds rows of another kind.
+        ConfigError: the model's heads are of a width this dtype can't hold (`field` is `head_dim`).
     """
     dtype = dtype_named(name)
     if not head_dim or not n_heads:
         return 0
     if dtype.name == "fp8_ds_mla" and (head_dim != DS_MLA_WIDTH or n_heads != 1):
-        raise DtypeError(
-            f"fp8_ds_mla holds a DeepSeek latent of {DS_MLA_WIDTH} elements, not {n_heads} × {head_dim}", name
+        raise ConfigError(
+            f"fp8_ds_mla holds a DeepSeek latent of {DS_MLA_WIDTH} elements, not {n_heads} × {head_dim}",
+            "kv_lora_rank",
         )
     if head_dim % dtype.block:
-        raise DtypeError(
-            f"{dtype.name} stores blocks of {dtype.block} elements, which do not divide a head width of {head_dim}; "
-            f"f16, bf16, fp8 or int8 would do",
-            name,
+        raise ConfigError(
+            f"{dtype.name} stores blocks of {dtype.block} elements, which do not divide a head width of "
+            f"{head_dim}; f16, bf16, fp8 or int8 would do",
+            "head_dim",
         )
     per_head = head_dim // dtype.block * dtype.block_bytes + dtype.head_bytes
     return n_heads * per_head + dtype.row_bytes
@@ -119,6 +113,5 @@ def row_bytes(name: str, head_dim: int, n_heads: int = 1) -> int:
 
 def bits_per_element(name: str, head_dim: int) -> str:
     """Bits that an element costs, scales included, as text without a trailing zero: `8.5` for q8_0."""
-    bits = 8 * row_bytes(name, head_dim)
-    hundredths = (200 * bits + head_dim) // (2 * head_dim)
+    hundredths = (1600 * row_bytes(name, head_dim) + head_dim) // (2 * head_dim)
     return f"{hundredths // 100}.{hundredths % 100:02d}".rstrip("0").rstrip(".")
