@@ -1,0 +1,219 @@
+"""From logits to one token: penalty, temperature, three filters, one draw.
+
+Last stop but one of a step: logits in, a `Pick` out. The stages and their order are those of Hugging Face's
+`generate`: repetition penalty, temperature, top-k, top-p, min-p, renormalise, draw. (llama.cpp and mlx-lm apply
+the temperature last, so the same settings keep other tokens there.) Knows nothing of models or text, and holds no
+random state: the caller brings one number `u` a token.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glasscli.errors import GlassError, UsageError
+
+Array = NDArray[np.floating]
+
+# float32 logits around 10 are 1e-6 apart: below this, a temperature can only tell exact ties from the rest.
+GREEDY_BELOW = 1e-6
+# A sum that reaches top_p but for rounding has reached it: float32 logits can't tell the two apart.
+MASS_ROUNDING = 1e-7
+
+
+@dataclass(frozen=True)
+class SamplingParams:
+    """How to choose a token. Checked when made: `UsageError` says what is out of range.
+
+    Args:
+        temperature: divides the logits. 0, or anything below 1e-6, is greedy: the most likely token, of equals
+            the one with the lowest id.
+        top_k: keep the k most likely tokens and all that tie with the k-th. 0 keeps all.
+        top_p: keep the fewest tokens whose probabilities sum to top_p. 1 keeps all, 0 the best alone.
+        min_p: drop tokens less likely than min_p times the best one. 0 keeps all.
+        repetition_penalty: divide the positive logits of tokens that were seen, multiply the negative ones
+            (Keskar et al. 2019, arXiv:1909.05858, section 4.1, as Hugging Face mended it). 1 changes nothing.
+    """
+
+    temperature: float = 0.8
+    top_k: int = 0
+    top_p: float = 0.95
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.temperature < math.inf:
+            raise UsageError(f"temperature is {self.temperature}; expected a finite number, 0 (greedy) or more")
+        if self.top_k < 0:
+            raise UsageError(f"top-k is {self.top_k}; expected 0 (all tokens) or more")
+        if not 0 <= self.top_p <= 1:
+            raise UsageError(f"top-p is {self.top_p}; expected 0 to 1 (1 keeps all tokens)")
+        if not 0 <= self.min_p <= 1:
+            raise UsageError(f"min-p is {self.min_p}; expected 0 to 1 (0 keeps all tokens)")
+        if not 0 < self.repetition_penalty < math.inf:
+            raise UsageError(
+                f"repetition penalty is {self.repetition_penalty}; expected a finite number above 0 (1 is off)"
+            )
+
+    @property
+    def greedy(self) -> bool:
+        """Whether the most likely token is taken without a draw."""
+        return self.temperature < GREEDY_BELOW
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A chosen token and how likely it was.
+
+    `logprob`, `rank` (1 is the likeliest) and `entropy_bits` describe the raw model: temperature 1, no penalty,
+    no filter. `p_sampled` is the token's share among the `n_kept` tokens that every stage kept.
+    """
+
+    token_id: int
+    logprob: float
+    p_sampled: float
+    rank: int
+    entropy_bits: float
+    n_kept: int
+
+
+def pick(
+    logits_V: Array,
+    params: SamplingParams,
+    seen_ids: Sequence[int] = (),
+    u: float = 0.0,
+    banned_ids: Sequence[int] = (),
+) -> Pick:
+    """Choose the next token.
+
+    Args:
+        logits_V: finite scores of every token, as the model gave them.
+        seen_ids: tokens of the prompt and the text so far, for the repetition penalty.
+        u: a uniform number in [0, 1); unused when greedy.
+        banned_ids: tokens that must not be chosen. They still count for the raw model's numbers.
+
+    Raises:
+        GlassError: a logit is not finite, or nothing is left to choose.
+    """
+    raw = logits_V.astype(np.float64)
+    if not np.isfinite(raw).all():
+        raise GlassError(f"{np.count_nonzero(~np.isfinite(raw))} of {raw.size} logits are not finite numbers")
+    if params.greedy:
+        scores = penalize(raw, seen_ids, params.repetition_penalty)
+        scores = _without(scores, banned_ids)
+        token_id, p_sampled, n_kept = int(scores.argmax()), 1.0, 1
+    else:
+        weights = kept_weights(raw, params, seen_ids, banned_ids)
+        token_id = draw(weights, u)
+        p_sampled, n_kept = float(weights[token_id] / weights.sum()), int(np.count_nonzero(weights))
+    return _describe(raw, token_id, p_sampled, n_kept)
+
+
+def kept_weights(
+    raw: Array, params: SamplingParams, seen_ids: Sequence[int] = (), banned_ids: Sequence[int] = ()
+) -> Array:
+    """What is drawn from: unnormalised probabilities [V], the best 1, tokens dropped by a stage 0."""
+    scores = _without(penalize(raw, seen_ids, params.repetition_penalty), banned_ids)
+    with np.errstate(over="ignore", under="ignore"):
+        # The best is taken away before dividing, so that a tiny temperature gives exp(-inf) = 0, never inf - inf.
+        weights = np.exp((scores - scores.max()) / params.temperature)
+    keep_top_k(weights, params.top_k)
+    keep_top_p(weights, params.top_p)
+    keep_min_p(weights, params.min_p)
+    return weights
+
+
+def penalize(scores: Array, seen_ids: Sequence[int], penalty: float) -> Array:
+    """`scores` [V] with seen tokens made less likely (penalty > 1) or more; a copy, unless there is nothing to do."""
+    if penalty == 1 or not len(seen_ids):
+        return scores
+    scores = scores.copy()
+    ids = np.asarray(seen_ids, dtype=np.intp)
+    seen = scores[ids]
+    scores[ids] = np.where(seen < 0, seen * penalty, seen / penalty)
+    return scores
+
+
+def keep_top_k(weights: Array, k: int) -> None:
+    """Zero all but the k largest weights [V], in place; ties with the k-th stay, as in Hugging Face. 0 is off."""
+    if 0 < k < weights.size:
+        weights[weights < np.partition(weights, -k)[-k]] = 0
+
+
+def keep_top_p(weights: Array, p: float) -> None:
+    """Zero all but the fewest weights [V] whose share is p or more, in place; of equals the lower id stays.
+
+    Source: nucleus sampling, Holtzman et al. 2019, arXiv:1904.09751, section 3.1.
+    """
+    if p >= 1:
+        return
+    descending = np.sort(weights)[::-1]
+    mass = descending.cumsum()
+    n_kept = 1 + int(np.searchsorted(mass[:-1], (p - MASS_ROUNDING) * mass[-1], side="left"))
+    edge = descending[n_kept - 1]
+    tied = np.flatnonzero(weights == edge)
+    n_tied_kept = n_kept - int(np.count_nonzero(weights > edge))
+    weights[weights < edge] = 0
+    weights[tied[n_tied_kept:]] = 0
+
+
+def keep_min_p(weights: Array, p: float) -> None:
+    """Zero the weights [V] below p times the largest, in place.
+
+    Source: Nguyen et al. 2024, arXiv:2407.01082.
+    """
+    if p > 0:
+        weights[weights < p * weights.max()] = 0
+
+
+def draw(weights: Array, u: float) -> int:
+    """The token at which the running sum of `weights` [V], in order of ids, passes the share u of the whole.
+
+    In order of ids, not of weights: a rounding difference in the logits then moves the borders a little, but
+    never makes two tokens change places.
+    """
+    mass = weights.cumsum()
+    token_id = int(np.searchsorted(mass, u * mass[-1], side="right"))
+    return token_id if token_id < mass.size else int(np.flatnonzero(weights)[-1])
+
+
+def top_alternatives(logits_V: Array, n: int) -> tuple[tuple[int, float], ...]:
+    """The n likeliest tokens of the raw model as (id, logprob), best first; of equals the lower id first."""
+    raw = logits_V.astype(np.float64)
+    ids = np.argsort(-raw, kind="stable")[:n]
+    top = raw.max()
+    log_total = top + math.log(np.exp(raw - top).sum())
+    return tuple((int(i), float(raw[i] - log_total)) for i in ids)
+
+
+def _without(scores: Array, banned_ids: Sequence[int]) -> Array:
+    """`scores` with -inf for the banned tokens; a copy, unless there are none."""
+    banned = [i for i in banned_ids if 0 <= i < scores.size]
+    if not banned:
+        return scores
+    scores = scores.copy()
+    scores[banned] = -np.inf
+    if scores.max() == -np.inf:
+        raise GlassError(f"all {scores.size} tokens are banned: none is left to choose")
+    return scores
+
+
+def _describe(raw: Array, token_id: int, p_sampled: float, n_kept: int) -> Pick:
+    top = raw.max()
+    centred = raw - top
+    weights = np.exp(centred)
+    total = weights.sum()
+    log_total = math.log(total)
+    chosen = raw[token_id]
+    rank = 1 + int(np.count_nonzero(raw > chosen)) + int(np.count_nonzero(raw[:token_id] == chosen))
+    entropy = log_total - float(weights.dot(centred)) / float(total)
+    return Pick(
+        token_id=token_id,
+        logprob=float(centred[token_id]) - log_total,
+        p_sampled=p_sampled,
+        rank=rank,
+        entropy_bits=max(0.0, entropy / math.log(2)),
+        n_kept=n_kept,
+    )

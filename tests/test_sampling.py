@@ -1,0 +1,268 @@
+"""The sampler against Hugging Face's own processors, hand-computed cases, and the edges of every setting."""
+
+import math
+import random
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from glasscli.errors import GlassError, UsageError
+from glasscli.sampling import (
+    Array,
+    SamplingParams,
+    draw,
+    keep_min_p,
+    keep_top_k,
+    keep_top_p,
+    kept_weights,
+    penalize,
+    pick,
+    top_alternatives,
+)
+
+EVERYTHING = SamplingParams(temperature=1, top_p=1)
+
+
+def logits_of(*probabilities: float) -> Array:
+    return np.log(np.array(probabilities)).astype(np.float32)
+
+
+def kept(weights: Array) -> list[int]:
+    return np.flatnonzero(weights).tolist()
+
+
+# -- settings out of range --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        *[("temperature", bad) for bad in (math.nan, math.inf, -math.inf, -1.0, -1e-9)],
+        *[("top_k", bad) for bad in (-1, -100)],
+        *[("top_p", bad) for bad in (math.nan, math.inf, -0.1, 1.0001)],
+        *[("min_p", bad) for bad in (math.nan, math.inf, -0.1, 1.0001)],
+        *[("repetition_penalty", bad) for bad in (math.nan, math.inf, 0.0, -1.0)],
+    ],
+)
+def test_settings_out_of_range_are_refused_by_name_and_value(setting: str, value: float) -> None:
+    with pytest.raises(UsageError) as error:
+        SamplingParams(**{setting: value})  # type: ignore[arg-type]
+    assert setting.replace("_", "-" if setting != "repetition_penalty" else " ") in str(error.value)
+    assert str(value) in str(error.value)
+
+
+# -- greedy -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("temperature", [0.0, 5e-324, 1e-320, 1e-40, 1e-7])
+def test_no_temperature_takes_the_best_and_of_equals_the_lowest_id(temperature: float) -> None:
+    logits = np.array([1.0, 7.0, -3.0, 7.0], dtype=np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chosen = pick(logits, SamplingParams(temperature, top_p=0.3), u=0.99)
+    assert (chosen.token_id, chosen.p_sampled, chosen.n_kept, chosen.rank) == (1, 1.0, 1, 1)
+
+
+def test_a_small_temperature_overflows_nothing() -> None:
+    logits = np.array([300.0, -300.0, 299.9], dtype=np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pick(logits, SamplingParams(2e-6), u=0.999).token_id == 0
+
+
+# -- each stage by hand -----------------------------------------------------------------------------------------------
+
+
+def test_the_penalty_looks_at_the_sign_and_counts_a_token_once() -> None:
+    scores = np.array([2.0, -2.0, 0.0, 4.0])
+    np.testing.assert_array_equal(penalize(scores, [0, 1, 0, 1, 1, 2], 2.0), [1.0, -4.0, 0.0, 4.0])
+    np.testing.assert_array_equal(penalize(scores, [0, 1], 0.5), [4.0, -1.0, 0.0, 4.0])
+    np.testing.assert_array_equal(scores, [2.0, -2.0, 0.0, 4.0])
+
+
+def test_the_penalty_comes_before_the_temperature_and_acts_when_greedy() -> None:
+    logits = np.array([2.0, 1.9, -1.0], dtype=np.float32)
+    assert pick(logits, SamplingParams(0.0), seen_ids=[0]).token_id == 0
+    assert pick(logits, SamplingParams(0.0, repetition_penalty=1.2), seen_ids=[0]).token_id == 1
+    weights = kept_weights(logits.astype(float), SamplingParams(0.5, top_p=1, repetition_penalty=2.0), seen_ids=[0])
+    np.testing.assert_allclose(weights, np.exp(np.array([1.0, 1.9, -1.0]) / 0.5 - 1.9 / 0.5), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("k", "expected"),
+    [(0, [0, 1, 2, 3]), (1, [1]), (2, [1, 2, 3]), (3, [1, 2, 3]), (4, [0, 1, 2, 3]), (99, [0, 1, 2, 3])],
+)
+def test_top_k_keeps_ties_with_the_last(k: int, expected: list[int]) -> None:
+    weights = np.array([0.1, 0.5, 0.2, 0.2])
+    keep_top_k(weights, k)
+    assert kept(weights) == expected
+
+
+@pytest.mark.parametrize(
+    ("p", "expected"),
+    [
+        (0.0, [1]),
+        (1e-12, [1]),
+        (0.4, [1]),
+        (0.5, [1]),  # reached exactly: no extra token
+        (0.500001, [1, 3]),
+        (0.8, [1, 3]),  # 0.5 + 0.3: exact but for rounding
+        (0.85, [1, 2, 3]),
+        (0.9999, [0, 1, 2, 3]),
+        (1.0, [0, 1, 2, 3]),
+    ],
+)
+def test_top_p_keeps_the_fewest_that_reach_it(p: float, expected: list[int]) -> None:
+    weights = kept_weights(logits_of(0.05, 0.5, 0.15, 0.3).astype(float), SamplingParams(1, top_p=p))
+    assert kept(weights) == expected
+
+
+def test_top_p_of_equals_keeps_the_lower_ids() -> None:
+    weights = np.ones(10)
+    keep_top_p(weights, 0.35)
+    assert kept(weights) == [0, 1, 2, 3]
+
+
+def test_top_p_counts_the_mass_that_top_k_left() -> None:
+    # Alone, 0.4 + 0.3 reaches 0.7. Of the two that top-k keeps, 0.4 / 0.7 = 0.57 reaches 0.55 by itself.
+    logits = logits_of(0.4, 0.3, 0.2, 0.1).astype(float)
+    assert kept(kept_weights(logits, SamplingParams(1, top_k=2, top_p=0.55))) == [0]
+    assert kept(kept_weights(logits, SamplingParams(1, top_p=0.55))) == [0, 1]
+
+
+def test_top_k_one_then_any_top_p_leaves_one() -> None:
+    logits = np.random.default_rng(0).normal(size=50)
+    for p in (0.0, 0.1, 0.99, 1.0):
+        weights = kept_weights(logits, SamplingParams(1, top_k=1, top_p=p))
+        assert kept(weights) == [int(logits.argmax())]
+
+
+@pytest.mark.parametrize(("p", "expected"), [(0.0, [0, 1, 2, 3]), (0.25, [0, 1, 2]), (0.26, [0, 1]), (1.0, [0])])
+def test_min_p_is_relative_to_the_best(p: float, expected: list[int]) -> None:
+    weights = np.array([0.8, 0.4, 0.2, 0.1]) / 0.8
+    keep_min_p(weights, p)
+    assert kept(weights) == expected
+
+
+# -- the draw ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("u", "token_id"),
+    [(0.0, 1), (0.2499, 1), (0.25, 3), (0.7499, 3), (0.75, 4), (1 - 2**-53, 4)],
+)
+def test_a_draw_inverts_the_running_sum_and_skips_dropped_tokens(u: float, token_id: int) -> None:
+    assert draw(np.array([0.0, 1.0, 0.0, 2.0, 1.0, 0.0]), u) == token_id
+
+
+def test_draws_follow_the_probabilities() -> None:
+    probabilities = np.array([0.5, 0.25, 0.125, 0.125])
+    rng = random.Random(7)
+    logits = logits_of(*probabilities)
+    counts = np.bincount([pick(logits, EVERYTHING, u=rng.random()).token_id for _ in range(4000)], minlength=4)
+    # Pearson's chi-squared, 3 degrees of freedom: 16.3 is passed once in a thousand.
+    assert ((counts - 4000 * probabilities) ** 2 / (4000 * probabilities)).sum() < 16.3
+
+
+@given(st.lists(st.floats(-30, 30, width=32), min_size=1, max_size=60), st.floats(0, 1, exclude_max=True), st.data())
+def test_whatever_the_settings_the_pick_is_a_kept_token(values: list[float], u: float, data: st.DataObject) -> None:
+    params = SamplingParams(
+        temperature=data.draw(st.floats(0, 100)),
+        top_k=data.draw(st.integers(0, 70)),
+        top_p=data.draw(st.floats(0, 1)),
+        min_p=data.draw(st.floats(0, 1)),
+        repetition_penalty=data.draw(st.floats(0.1, 10)),
+    )
+    logits = np.array(values, dtype=np.float32)
+    chosen = pick(logits, params, seen_ids=[0], u=u)
+    assert 0 <= chosen.token_id < len(values)
+    assert 0 < chosen.p_sampled <= 1
+    assert 1 <= chosen.n_kept <= len(values)
+    assert 1 <= chosen.rank <= len(values)
+    assert chosen.logprob <= 1e-12
+    assert -1e-12 <= chosen.entropy_bits <= math.log2(len(values)) + 1e-9
+
+
+# -- what a pick tells ------------------------------------------------------------------------------------------------
+
+
+def test_logprob_rank_and_entropy_are_the_raw_models() -> None:
+    logits = logits_of(0.5, 0.125, 0.25, 0.125) + np.float32(3)
+    params = SamplingParams(0.5, top_k=2, repetition_penalty=2.0)
+    chosen = pick(logits, params, seen_ids=[0], u=0.9999)
+    assert (chosen.token_id, chosen.rank, chosen.n_kept) == (2, 2, 2)
+    assert chosen.logprob == pytest.approx(math.log(0.25), abs=1e-6)
+    assert chosen.entropy_bits == pytest.approx(1.75, abs=1e-6)
+    assert pick(logits, EVERYTHING, u=0.99).rank == 4
+
+
+def test_p_sampled_is_the_share_after_all_stages() -> None:
+    chosen = pick(logits_of(0.5, 0.3, 0.2), SamplingParams(1, top_k=2, top_p=1), u=0.99)
+    assert (chosen.token_id, chosen.p_sampled) == (1, pytest.approx(0.375, abs=1e-6))
+
+
+def test_alternatives_come_best_first_and_of_equals_the_lower_id() -> None:
+    top = top_alternatives(logits_of(0.125, 0.25, 0.5, 0.125), 3)
+    assert [i for i, _ in top] == [2, 1, 0]
+    assert [p for _, p in top] == pytest.approx(np.log([0.5, 0.25, 0.125]), abs=1e-6)
+    assert len(top_alternatives(logits_of(0.5, 0.5), 5)) == 2
+
+
+def test_banned_tokens_are_never_chosen() -> None:
+    logits = logits_of(0.1, 0.8, 0.1)
+    assert pick(logits, SamplingParams(0.0), banned_ids=[1, 7]).token_id == 0
+    assert {pick(logits, EVERYTHING, u=u / 10, banned_ids=[1]).token_id for u in range(10)} == {0, 2}
+    with pytest.raises(GlassError, match="none is left"):
+        pick(logits, SamplingParams(0.0), banned_ids=[0, 1, 2])
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_logits_that_are_not_numbers_give_an_error_and_no_token(bad: float, temperature: float) -> None:
+    with pytest.raises(GlassError, match="1 of 3 logits are not finite"):
+        pick(np.array([0, bad, 1], dtype=np.float32), SamplingParams(temperature))
+
+
+# -- against Hugging Face ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("seed", range(40))
+def test_every_stage_agrees_with_hugging_face(seed: int) -> None:
+    """Kept tokens equal, probabilities to rounding; the chain is assembled by transformers' own generate."""
+    torch = pytest.importorskip("torch")
+    from transformers import GenerationConfig, LlamaConfig
+    from transformers.generation import GenerationMixin
+
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 300))
+    logits = rng.normal(scale=rng.choice([0.5, 3, 10]), size=size).astype(np.float32)
+    params = SamplingParams(
+        temperature=float(rng.choice([0.3, 0.8, 1.0, 1.7])),
+        top_k=int(rng.choice([0, 1, 5, 40, 400])),
+        top_p=float(rng.choice([0.0, 0.1, 0.5, 0.9, 0.95, 1.0])),
+        min_p=float(rng.choice([0.0, 0.02, 0.3, 1.0])),
+        repetition_penalty=float(rng.choice([1.0, 0.7, 1.3, 5.0])),
+    )
+    seen = rng.integers(0, size, size=12).tolist()
+    config = GenerationConfig(
+        do_sample=True,
+        temperature=params.temperature,
+        top_k=params.top_k,
+        top_p=params.top_p,
+        min_p=params.min_p,
+        repetition_penalty=params.repetition_penalty,
+        num_beams=1,
+    )
+
+    class Host(GenerationMixin):
+        config = LlamaConfig()
+
+    chain = Host()._get_logits_processor(config, input_ids_seq_length=12)
+    theirs = chain(torch.tensor([seen]), torch.tensor(logits[None], dtype=torch.float64)).softmax(-1)[0].numpy()
+    weights = kept_weights(logits.astype(np.float64), params, seen)
+    assert kept(weights) == kept(theirs)
+    np.testing.assert_allclose(weights / weights.sum(), theirs, rtol=1e-9)
