@@ -17,13 +17,15 @@ class Tensor:
     """One tensor that one layer holds for one sequence: `rows` × `width` elements.
 
     `role` picks the dtype in a plan: k, v, latent, index, cross_k, cross_v, conv or state.
-    `rows` counts tokens (or blocks of them); 1 for a state. `dtype` is set only where the kind fixes it.
+    `rows` counts tokens (or blocks of them); 1 for a state. `dtype` is set only where the kind fixes it. A row is
+    `heads` heads side by side, each width // heads wide: what a block dtype has to divide.
     """
 
     role: str
     rows: int
     width: int
     dtype: str | None = None
+    heads: int = 1
 
 
 class Kind(Protocol):
@@ -146,8 +148,8 @@ class CrossAttention(Single):
 
     def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
         return (
-            Tensor("cross_k", encoder_tokens, self.n_kv_heads * self.k_dim),
-            Tensor("cross_v", encoder_tokens, self.n_kv_heads * self.v_dim),
+            Tensor("cross_k", encoder_tokens, self.n_kv_heads * self.k_dim, heads=self.n_kv_heads),
+            Tensor("cross_v", encoder_tokens, self.n_kv_heads * self.v_dim, heads=self.n_kv_heads),
         )
 
 
@@ -210,8 +212,8 @@ def _keys_and_values(
     kind: FullAttention | SlidingAttention | ChunkedAttention, rows: int
 ) -> tuple[Tensor, ...]:
     return (
-        Tensor("k", rows, kind.n_kv_heads * kind.k_dim),
-        Tensor("v", rows, kind.n_kv_heads * kind.v_dim),
+        Tensor("k", rows, kind.n_kv_heads * kind.k_dim, heads=kind.n_kv_heads),
+        Tensor("v", rows, kind.n_kv_heads * kind.v_dim, heads=kind.n_kv_heads),
     )
 
 

@@ -23,6 +23,7 @@ class Layout:
     n_heads: int | None = None
     max_positions: int | None = None
     kv_dtype_hint: str | None = None
+    state_dtype_hint: str | None = None
     encoder_tokens: int | None = None
     notes: tuple[str, ...] = ()
 
