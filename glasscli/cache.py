@@ -104,3 +104,11 @@ class KVCache:
     def truncate(self, n_tokens: int) -> None:
         """Forget all but the first `n_tokens` tokens of every sequence."""
         self.lengths = [min(length, n_tokens) for length in self.lengths]
+
+    def select(self, indices: Sequence[int]) -> "KVCache":
+        """A new cache with copies of the sequences `indices` only, to go on without those that are done."""
+        part = object.__new__(KVCache)
+        part.kv = np.ascontiguousarray(self.kv[:, :, list(indices)])
+        part.lengths = [self.lengths[index] for index in indices]
+        part.workspace = None
+        return part

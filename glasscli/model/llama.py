@@ -14,8 +14,9 @@ from glasscli.config import ModelConfig
 from glasscli.errors import UsageError
 from glasscli.layout import layout_of
 from glasscli.model.block import block
+from glasscli.model.decode import Decoder, decode_batch
 from glasscli.model.ops import Array, rms_norm
-from glasscli.model.rope import Turns, frequencies, turns
+from glasscli.model.rope import Turns, frequencies, rotate, turns
 from glasscli.model.weights import arrange
 from glasscli.trace import Trace
 
@@ -55,7 +56,8 @@ class Llama:
         """Read `token_ids` behind what `cache` holds, and predict what follows each of them.
 
         Long prompts are computed in blocks of 128 tokens, so that no T × T matrix is ever held; with a
-        `trace` they are computed in one, since the whole matrix was asked for.
+        `trace` they are computed in one, since the whole matrix was asked for. One token behind a cache takes
+        the faster form of `model.decode`.
 
         Args:
             token_ids: at least one id below `vocab_size`.
@@ -70,6 +72,8 @@ class Llama:
             UsageError: no tokens, an id out of range, or more tokens than the cache has room for.
         """
         self._check(token_ids)
+        if cache is not None and trace is None and len(token_ids) == 1 and cache.length < cache.max_tokens:
+            return self._decoder(cache).step(token_ids[0])[None]
         if cache is None:
             cache = self.new_cache(len(token_ids))
         if cache.length + len(token_ids) > cache.max_tokens:
@@ -94,6 +98,39 @@ class Llama:
                 trace.keep(layer, start, before, steps)
         cache.advance(len(token_ids))
         return x_TD
+
+    def _decoder(self, cache: KVCache) -> Decoder:
+        if not isinstance(cache.workspace, Decoder):
+            cache.workspace = Decoder(self, cache)
+        return cache.workspace
+
+    def decode_batch(self, token_ids: Sequence[int], cache: KVCache) -> Array:
+        """Append one token to every sequence of `cache`, each at its own length: logits float32 [B, V].
+
+        Raises:
+            UsageError: not one id a sequence, an id out of range, or a full sequence.
+        """
+        self._check(token_ids)
+        if len(token_ids) != cache.batch or max(cache.lengths) >= cache.max_tokens:
+            raise UsageError(f"{len(token_ids)} tokens for {cache.batch} sequences that hold {cache.lengths}")
+        x_BD = decode_batch(self, token_ids, cache)
+        return rms_norm(x_BD, self.weights.norm, self.config.norm_eps) @ self.weights.unembedding.T
+
+    def slide_window(self, cache: KVCache, sinks: int, drop: int) -> None:
+        """Forget `drop` tokens after the first `sinks`, and move the later ones up to close the gap.
+
+        Keys that move are turned back by `drop` positions, so that positions count within the cache: what an
+        endless text needs to stay inside the positions that were trained for.
+
+        Source: Xiao et al. 2023, arXiv:2309.17453, section 3.2 ("attention sinks").
+        """
+        length = cache.length
+        assert cache.batch == 1
+        assert 0 < drop <= length - sinks
+        moved = cache.kv[:, :, 0, :, sinks + drop : length].copy()
+        moved[:, 0] = rotate(moved[:, 0], self.turns(drop, drop + 1).conj())
+        cache.kv[:, :, 0, :, sinks : length - drop] = moved
+        cache.truncate(length - drop)
 
     def turns(self, start: int, stop: int) -> Turns:
         """The rotations of positions `start` to `stop` − 1, complex64 [stop − start, E/2]."""
