@@ -1,0 +1,159 @@
+"""What must be true of one layer's attention, tried on its numbers.
+
+Every sentence here is computed from the arrays of a trace when it is asked for. A check that fails says by
+how much.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from glasscli.config import ModelConfig
+from glasscli.model.attention import causal_mask
+from glasscli.model.ops import Array
+from glasscli.trace import LayerTrace
+
+# Float32 keeps 7 digits; sums of a few hundred products lose one or two of them.
+TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was found for one step, and whether it is as it must be."""
+
+    step: str
+    ok: bool
+    text: str
+
+
+def check_layer(trace: LayerTrace, config: ModelConfig) -> dict[str, Check]:
+    """The checks of a layer, by the name of their step."""
+    checks = [
+        _rope_q(trace),
+        _rope_k(trace),
+        _cache(trace),
+        _scores(trace, config),
+        _mask(trace),
+        _softmax(trace),
+        _mix(trace, config),
+    ]
+    return {check.step: check for check in checks}
+
+
+def kv_head_of(trace: LayerTrace, config: ModelConfig) -> list[int]:
+    """Which key/value head each query head reads, found from the numbers.
+
+    A head's scores are recomputed with each head of the cache; the one that fits best is the one it read.
+    """
+    q = trace.rope_q_HTE.astype(np.float64)
+    k = trace.cache_k_KSE.astype(np.float64)
+    scores = np.einsum("hte,kse->hkts", q, k) / math.sqrt(config.head_dim)
+    wrong = np.abs(scores - trace.scores_HTS[:, None])
+    seen = np.where(trace.mask_TS, wrong, 0.0).max(axis=(2, 3))
+    return [int(head) for head in seen.argmin(axis=1)]
+
+
+def describe_sharing(kv_heads: list[int]) -> str:
+    """`q0 q1 → kv0  q2 q3 → kv1`, shorter for many heads."""
+    groups: dict[int, list[int]] = {}
+    for head, kv_head in enumerate(kv_heads):
+        groups.setdefault(kv_head, []).append(head)
+    if len(kv_heads) <= 4:
+        return "  ".join(f"{' '.join(f'q{h}' for h in heads)} → kv{kv}" for kv, heads in groups.items())
+    some = [
+        f"q{heads[0]}–{heads[-1]} → kv{kv}" if len(heads) > 1 else f"q{heads[0]} → kv{kv}"
+        for kv, heads in groups.items()
+    ]
+    return "  ".join(some if len(some) <= 2 else [some[0], "…", some[-1]])
+
+
+def human_bytes(n_bytes: int) -> str:
+    """Bytes in units of 1024: `4.5 KiB`."""
+    size, units = float(n_bytes), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while size >= 1024 and len(units) > 1:
+        size /= 1024
+        units.pop(0)
+    return f"{size:.0f} B" if units[0] == "B" else f"{size:.1f} {units[0]}"
+
+
+def largest_difference(a: Array, b: Array) -> float:
+    """The largest |a − b|, in float64; 0 for empty arrays."""
+    return float(np.abs(a.astype(np.float64) - b.astype(np.float64)).max(initial=0.0))
+
+
+def _norm_change(before: Array, after: Array) -> float:
+    """The largest relative change of a vector's length."""
+    old = np.linalg.norm(before.astype(np.float64), axis=-1)
+    new = np.linalg.norm(after.astype(np.float64), axis=-1)
+    return float((np.abs(new - old) / np.maximum(old, 1e-30)).max(initial=0.0))
+
+
+def _rope_q(trace: LayerTrace) -> Check:
+    change = _norm_change(trace.q_HTE, trace.rope_q_HTE)
+    ok = change < TOLERANCE
+    return Check("rope_q", ok, f"|q| {'kept' if ok else 'CHANGED'}, Δ {tiny(change)}")
+
+
+def _rope_k(trace: LayerTrace) -> Check:
+    change = _norm_change(trace.k_KTE, trace.rope_k_KTE)
+    ok = change < TOLERANCE
+    if not ok or trace.start > 0:
+        return Check("rope_k", ok, f"|k| {'kept' if ok else 'CHANGED'}, Δ {tiny(change)}")
+    moved = largest_difference(trace.k_KTE[:, 0], trace.rope_k_KTE[:, 0])
+    if moved:
+        return Check("rope_k", False, f"position 0 CHANGED by {tiny(moved)}")
+    return Check("rope_k", True, "position 0 unchanged")
+
+
+def _cache(trace: LayerTrace) -> Check:
+    n_seen, start = trace.cache_k_KSE.shape[1], trace.start
+    new = slice(start, start + trace.k_KTE.shape[1])
+    wrong = max(
+        largest_difference(trace.cache_k_KSE[:, new], trace.rope_k_KTE),
+        largest_difference(trace.cache_v_KSE[:, new], trace.v_KTE),
+    )
+    rows = f"rows 0–{n_seen - 1}" if n_seen > 1 else "row 0"
+    size = human_bytes(trace.cache_k_KSE.nbytes + trace.cache_v_KSE.nbytes)
+    if wrong:
+        return Check("cache", False, f"NEW ROWS DIFFER by {tiny(wrong)}")
+    return Check("cache", True, f"{rows}, {size}")
+
+
+def _scores(trace: LayerTrace, config: ModelConfig) -> Check:
+    found = kv_head_of(trace, config)
+    ok = found == [head // config.group_size for head in range(config.n_heads)]
+    return Check("scores", ok, describe_sharing(found))
+
+
+def _mask(trace: LayerTrace) -> Check:
+    n_queries, n_keys = trace.mask_TS.shape
+    ok = bool((trace.mask_TS == causal_mask(n_queries, n_keys, trace.start)).all())
+    hidden = trace.mask_TS.size - int(trace.mask_TS.sum())
+    cells = f"{hidden:,} of {trace.mask_TS.size:,} cells hidden"
+    return Check("mask", ok, cells if ok else f"{cells}, NOT CAUSAL")
+
+
+def _softmax(trace: LayerTrace) -> Check:
+    pattern = trace.pattern_HTS.astype(np.float64)
+    wrong = float(np.abs(pattern.sum(axis=-1) - 1).max(initial=0.0))
+    leaked = float(np.where(trace.mask_TS, 0.0, pattern).max(initial=0.0))
+    if leaked:
+        return Check("softmax", False, f"HIDDEN CELLS GET {tiny(leaked)}")
+    return Check("softmax", wrong < TOLERANCE, f"|Σ−1| ≤ {tiny(wrong)}")
+
+
+def _mix(trace: LayerTrace, config: ModelConfig) -> Check:
+    values = trace.cache_v_KSE.astype(np.float64).repeat(config.group_size, axis=0)
+    wrong = largest_difference(trace.pattern_HTS.astype(np.float64) @ values, trace.mix_HTE)
+    size = max(1.0, float(np.abs(values).max(initial=0.0)))
+    return Check("mix", wrong < TOLERANCE * size, f"Σ a·v again: Δ {tiny(wrong)}")
+
+
+def tiny(value: float) -> str:
+    """A small difference with one digit, rounded up so that it can be called a bound: `2e-07`, `0`."""
+    if value == 0:
+        return "0"
+    exponent = math.floor(math.log10(value))
+    digit = math.ceil(round(value / 10.0**exponent, 6))
+    return f"1e{exponent + 1:+03d}" if digit == 10 else f"{digit}e{exponent:+03d}"

@@ -1,0 +1,241 @@
+"""Run a prompt and keep every number of some attention layers, of the prompt or of single decode steps.
+
+It runs the model's own code with a `Trace`; nothing is computed twice in another way. Memory grows with
+queries × keys, so the size is worked out before anything runs.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glasscli.cache import KVCache
+from glasscli.config import ModelConfig
+from glasscli.errors import CheckpointError, UsageError
+from glasscli.steps import STEPS, step_array
+from glasscli.trace import LayerTrace, Trace
+
+if TYPE_CHECKING:
+    from glasscli.load import LoadedModel
+    from glasscli.tokenizer import Tokenizer
+
+MAX_TRACE_BYTES = 2 * 1024**3
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token: `label` is for screens, `raw` the exact bytes it stands for."""
+
+    id: int
+    label: str
+    raw: bytes
+
+    @property
+    def text(self) -> str | None:
+        """The text, or None where the token is a part of a character."""
+        try:
+            return self.raw.decode()
+        except UnicodeDecodeError:
+            return None
+
+
+@dataclass(frozen=True)
+class Dump:
+    """Layers of one run, with all that is needed to read them.
+
+    Attributes:
+        tokens: what the keys stand for, S of them.
+        mode: `prefill` (queries computed together) or `decode` (one at a time, from the cache).
+        start: position of the first query.
+        layers: in ascending order.
+        chosen: with generated text, the token that each query's step chose.
+        weights_hash: SHA-256 of the weight files, where asked for.
+    """
+
+    model: str
+    config: ModelConfig
+    prompt: str | None
+    tokens: tuple[Token, ...]
+    mode: str
+    start: int
+    layers: tuple[LayerTrace, ...]
+    chosen: tuple[Token, ...] = ()
+    weights_hash: str = ""
+
+    @property
+    def token_ids(self) -> list[int]:
+        """Ids of all keys' tokens."""
+        return [token.id for token in self.tokens]
+
+    @property
+    def n_queries(self) -> int:
+        """Rows of every pattern."""
+        return self.layers[0].pattern_HTS.shape[1]
+
+
+def dump_attention(
+    loaded: "LoadedModel",
+    prompt: str | Sequence[int],
+    layers: Iterable[int],
+    *,
+    rows: tuple[int, int] | None = None,
+) -> Dump:
+    """Prefill `prompt` and keep `layers`.
+
+    Args:
+        prompt: a text, or token ids.
+        rows: only the queries at positions `rows[0]` to `rows[1] − 1`; the tokens before them are read first,
+            untraced, and those after them not at all.
+
+    Raises:
+        UsageError: nothing to read, more tokens than the model holds, or a trace larger than 2 GiB.
+        CheckpointError: the run produced a number that is not finite; names the first step that did.
+    """
+    ids = prompt_ids(loaded, prompt)
+    first, stop = rows or (0, len(ids))
+    wanted = sorted(set(layers))
+    check_size(loaded.config, stop - first, stop, len(wanted))
+    cache = loaded.model.new_cache(stop)
+    if first:
+        loaded.model(ids[:first], cache, last_only=True)
+    trace = _traced(loaded, ids[first:stop], cache, wanted)
+    return _dump(loaded, prompt, ids[:stop], "prefill", first, trace)
+
+
+def dump_decode(
+    loaded: "LoadedModel", prompt: str | Sequence[int], layers: Iterable[int], new_ids: Sequence[int] = ()
+) -> Dump:
+    """Read the last tokens one at a time from the cache, as generation does, and keep `layers`.
+
+    Without `new_ids` the one step is that of the prompt's last token. With them, there is a step for each: the
+    step whose prediction it was chosen from. The last new token is therefore never read itself.
+
+    Raises:
+        UsageError, CheckpointError: as `dump_attention`.
+    """
+    ids = prompt_ids(loaded, prompt)
+    start = len(ids) - 1
+    ids = [*ids, *new_ids[:-1]]
+    _check_length(loaded.config, len(ids))
+    wanted = sorted(set(layers))
+    check_size(loaded.config, len(ids) - start, len(ids), len(wanted))
+    cache = loaded.model.new_cache(len(ids))
+    if start:
+        loaded.model(ids[:start], cache, last_only=True)
+    steps = [_traced(loaded, [token_id], cache, wanted) for token_id in ids[start:]]
+    dump = _dump(loaded, prompt, ids, "decode", start, [join_steps(parts) for parts in zip(*steps, strict=True)])
+    return replace(dump, chosen=tuple(token_of(loaded.tokenizer, token_id) for token_id in new_ids))
+
+
+def prompt_ids(loaded: "LoadedModel", prompt: str | Sequence[int]) -> list[int]:
+    """The prompt as token ids, checked to be some and to fit the model.
+
+    Raises:
+        UsageError: it is empty or too long.
+    """
+    ids = loaded.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
+    if not ids:
+        raise UsageError("the prompt is empty: there is no attention without a token.\nGive a text.")
+    _check_length(loaded.config, len(ids))
+    return ids
+
+
+def check_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int) -> None:
+    """Refuse a trace that would not fit in memory: scores and pattern are [H, T, S] each.
+
+    Raises:
+        UsageError: it would take more than 2 GiB.
+    """
+    n_bytes = trace_bytes(config, n_queries, n_keys, n_layers)
+    if n_bytes > MAX_TRACE_BYTES:
+        raise UsageError(
+            f"{n_queries:,} × {n_keys:,} scores of {config.n_heads} heads in {n_layers} layers take "
+            f"{n_bytes / 1024**3:.1f} GiB; the limit is {MAX_TRACE_BYTES // 1024**3} GiB.\n"
+            "Ask for fewer rows or fewer layers."
+        )
+
+
+def trace_bytes(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int) -> int:
+    """Bytes of the two large arrays of a trace, scores and pattern."""
+    return 2 * 4 * config.n_heads * n_queries * n_keys * n_layers
+
+
+def join_steps(steps: Sequence[LayerTrace]) -> LayerTrace:
+    """Decode steps of one layer as one trace, a row for each step.
+
+    Keys that did not exist yet at a step have no score: −∞, and a weight of 0.
+    """
+    last = steps[-1]
+    n_seen = last.cache_k_KSE.shape[1]
+
+    def square(name: str, fill: float | bool) -> Any:
+        rows = [getattr(step, name) for step in steps]
+        width = [(0, 0)] * (rows[0].ndim - 1)
+        return np.concatenate(
+            [np.pad(row, [*width, (0, n_seen - row.shape[-1])], constant_values=fill) for row in rows], axis=-2
+        )
+
+    vectors = ("x_TD", "normed_TD", "q_HTE", "k_KTE", "v_KTE", "rope_q_HTE", "rope_k_KTE", "mix_HTE", "out_TD")
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(step, name) for step in steps], axis=-2) for name in vectors
+    }
+    return replace(
+        last,
+        start=steps[0].start,
+        scores_HTS=square("scores_HTS", -np.inf),
+        mask_TS=square("mask_TS", False),
+        pattern_HTS=square("pattern_HTS", 0.0),
+        **joined,
+    )
+
+
+def token_of(tokenizer: "Tokenizer", token_id: int) -> Token:
+    """A token id with its label and bytes."""
+    return Token(token_id, tokenizer.label(token_id), tokenizer.piece_bytes(token_id))
+
+
+def first_not_finite(trace: LayerTrace) -> str | None:
+    """The first step of a layer with a number that is NaN or infinite; `input` is what entered the layer."""
+    if not np.isfinite(trace.x_TD).all():
+        return "input"
+    for name in STEPS:
+        values = step_array(trace, name)
+        seen = np.where(trace.mask_TS, values, 0.0) if name == "scores" else values
+        if not np.isfinite(seen).all():
+            return name
+    return None
+
+
+def _traced(loaded: "LoadedModel", ids: Sequence[int], cache: KVCache, layers: Sequence[int]) -> list[LayerTrace]:
+    trace = Trace(layers)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is named afterwards, in `_dump`
+        loaded.model(ids, cache, last_only=True, trace=trace)
+    return [trace.layers[layer] for layer in layers]
+
+
+def _dump(
+    loaded: "LoadedModel",
+    prompt: str | Sequence[int],
+    ids: Sequence[int],
+    mode: str,
+    start: int,
+    layers: Sequence[LayerTrace],
+) -> Dump:
+    for trace in layers:
+        if name := first_not_finite(trace):
+            raise CheckpointError(f"layer {trace.layer}: {name} is the first step with NaN or infinity in it")
+    return Dump(
+        model=loaded.folder.name,
+        config=loaded.config,
+        prompt=prompt if isinstance(prompt, str) else None,
+        tokens=tuple(token_of(loaded.tokenizer, token_id) for token_id in ids),
+        mode=mode,
+        start=start,
+        layers=tuple(layers),
+    )
+
+
+def _check_length(config: ModelConfig, n_tokens: int) -> None:
+    if n_tokens > config.max_seq_len:
+        raise UsageError(f"{n_tokens:,} tokens, but this model holds {config.max_seq_len:,}. Shorten the prompt.")
