@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from glasscli.errors import ConfigError
+from glasscli.folder import disguise, file_inside, read_limited
 
 ARCHITECTURE = "LlamaForCausalLM"
 _LARGEST = 10**9  # no real dimension comes near; a larger one is a damaged file
@@ -61,13 +62,13 @@ class ModelConfig:
     def __post_init__(self) -> None:
         if self.n_heads % self.n_kv_heads:
             raise ConfigError(
-                f"num_key_value_heads is {self.n_kv_heads}, which does not divide "
-                f"num_attention_heads ({self.n_heads})",
+                f"num_key_value_heads is {self.n_kv_heads}, which does not divide num_attention_heads ({self.n_heads})",
                 "num_key_value_heads",
             )
         if self.head_dim % 2:
             raise ConfigError(
-                f"head_dim is {self.head_dim}; rotary embeddings turn pairs and need an even number", "head_dim"
+                f"head_dim is {self.head_dim}; rotary embeddings turn pairs and need an even number",
+                "head_dim",
             )
 
     @property
@@ -103,12 +104,12 @@ def load_config(folder: Path) -> ModelConfig:
     """Read `folder`/config.json, and the end-of-text ids of generation_config.json where there is one.
 
     Raises:
-        ConfigError: a file is missing or broken, or describes what glass can't run.
+        ConfigError: a file is missing or broken, leads out of the folder, or describes what glass can't run.
     """
     path = folder / "config.json"
     settings = read_json(path)
     generation = folder / "generation_config.json"
-    if generation.is_file():
+    if generation.exists():
         ids = read_json(generation).get("eos_token_id")
         if ids is not None:
             settings = {**settings, "eos_token_id": ids}
@@ -119,17 +120,15 @@ def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in `path`.
 
     Raises:
-        ConfigError: it can't be read, is not JSON, or is not an object.
+        ConfigError: it can't be read, leads out of its folder, is not JSON, or is not an object.
     """
+    data = read_limited(file_inside(path.parent, path.name, ConfigError), error=ConfigError)
+    if (found := disguise(data[:512], len(data))) is not None:
+        raise ConfigError(f"{path} {found}")
     try:
-        document = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        where = "the folder does not exist" if not path.parent.exists() else "there is no such file"
-        raise ConfigError(f"{path}: {where}; a model folder holds config.json and model.safetensors") from None
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from None
+        document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not valid JSON ({error})") from None
+        raise ConfigError(f"{path}: not valid JSON ({_short(str(error))[1:-1]})") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{path}: expected a JSON object, found {type(document).__name__}")
     return document
@@ -146,7 +145,7 @@ def _translate(settings: Mapping[str, Any]) -> ModelConfig:
         )
     vocab_size = _whole(settings, "vocab_size")
     return ModelConfig(
-        n_layers=_whole(settings, "num_hidden_layers"),
+        n_layers=_whole(settings, "num_hidden_layers", largest=100_000),
         n_heads=n_heads,
         n_kv_heads=_whole(settings, "num_key_value_heads", n_heads),
         head_dim=_whole(settings, "head_dim", dim // n_heads),
@@ -175,7 +174,8 @@ def _check_architecture(settings: Mapping[str, Any]) -> None:
         raise ConfigError(f"hidden_act is {act!r}; glass computes SwiGLU, which needs 'silu'", "hidden_act")
     if settings.get("quantization_config") is not None:
         raise ConfigError(
-            "quantization_config is set; glass reads float32, float16 and bfloat16 weights", "quantization_config"
+            "quantization_config is set; glass reads float32, float16 and bfloat16 weights",
+            "quantization_config",
         )
 
 
@@ -203,13 +203,13 @@ def _rope(settings: Mapping[str, Any]) -> RopeScaling:
     raise ConfigError(f"{field} has type {kind!r}; glass knows default, linear and llama3", field)
 
 
-def _whole(settings: Mapping[str, Any], field: str, default: int | None = None) -> int:
+def _whole(settings: Mapping[str, Any], field: str, default: int | None = None, largest: int = _LARGEST) -> int:
     value = settings.get(field)
     value = default if value is None else value
     if value is None:
         raise ConfigError(f"{field} is missing", field)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= _LARGEST:
-        raise ConfigError(f"{field} is {_short(value)}; expected a whole number from 1 to {_LARGEST:,}", field)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= largest:
+        raise ConfigError(f"{field} is {_short(value)}; expected a whole number from 1 to {largest:,}", field)
     return value
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from glasscli.errors import CheckpointError, GlassError
 
 JSON_LIMIT = 16 * 1024**2  # bytes; Python objects made from hostile JSON take up to 40 times its text
+_HOLDS = "config.json, model.safetensors and tokenizer.json"
 _SHOWN = 80  # characters of a name that a stranger chose
 
 
@@ -28,7 +29,7 @@ def model_folder(path: str | Path) -> Path:
         found = "is a file" if folder.exists() else "does not exist"
     except (OSError, ValueError) as error:  # a loop of links, a NUL in the name
         found = f"can't be opened ({error})"
-    raise CheckpointError(f"{folder}: {found}; expected a folder with config.json and model.safetensors")
+    raise CheckpointError(f"{folder}: {found}; expected a folder with {_HOLDS}")
 
 
 def file_inside(folder: Path, name: str, error: type[GlassError] = CheckpointError) -> Path:
@@ -44,7 +45,8 @@ def file_inside(folder: Path, name: str, error: type[GlassError] = CheckpointErr
         home, target = folder.resolve(strict=True), path.resolve(strict=True)
         mode = target.stat().st_mode
     except FileNotFoundError:
-        raise error(f"{path}: there is no such file") from None
+        kind = "folder" if not folder.exists() else "file"
+        raise error(f"{path}: there is no such {kind}; a model folder holds {_HOLDS}") from None
     except (OSError, RuntimeError) as problem:  # RuntimeError: a loop of links
         reason = getattr(problem, "strerror", None) or "a loop of links"
         raise error(f"{path}: can't be opened ({reason})") from None

@@ -74,13 +74,10 @@ def read_header(path: Path) -> dict[str, TensorInfo]:
     return {info.name: info for info in tensors}
 
 
-def read_tensor(file: BinaryIO, info: TensorInfo) -> "NDArray[np.float32]":
+def read_tensor(info: TensorInfo) -> "NDArray[np.float32]":
     """The numbers of one tensor as float32, whatever of `READABLE` they are stored in. All are finite.
 
     Holds the result and at most the stored bytes of this one tensor.
-
-    Args:
-        file: `info.file`, opened for reading.
 
     Raises:
         CheckpointError: another dtype, the file ended, a NaN or an infinity, or no memory for it.
@@ -94,7 +91,7 @@ def read_tensor(file: BinaryIO, info: TensorInfo) -> "NDArray[np.float32]":
         stored = values if info.dtype == "F32" else np.empty(info.shape, np.uint16)
     except (MemoryError, ValueError):
         raise CheckpointError(f"{info.file}: no memory for {info.name} {list(info.shape)} in float32") from None
-    _fill(file, info, stored)
+    _fill(info, stored)
     if info.dtype == "F16":
         values[...] = stored.view(np.float16)
     elif info.dtype == "BF16":  # the upper half of a float32
@@ -111,14 +108,16 @@ def read_tensor(file: BinaryIO, info: TensorInfo) -> "NDArray[np.float32]":
     return values
 
 
-def _fill(file: BinaryIO, info: TensorInfo, array: "NDArray[Any]") -> None:
+def _fill(info: TensorInfo, array: "NDArray[Any]") -> None:
+    """Read the stored bytes of a tensor into `array`."""
     if not info.n_bytes:
         return
     view = memoryview(array.data).cast("B")
     try:
-        file.seek(info.start)
-        while len(view) and (n := file.readinto(view)):  # type: ignore[attr-defined]
-            view = view[n:]
+        with info.file.open("rb", buffering=0) as file:
+            file.seek(info.start)
+            while len(view) and (n := file.readinto(view)):
+                view = view[n:]
     except OSError as error:
         raise CheckpointError(f"{info.file}: can't be read ({error.strerror})") from None
     if len(view):
