@@ -1,0 +1,140 @@
+"""What each engine allocates for one layer: the part every engine shares, and the two that pad nothing.
+
+An `Engine` turns one part of one layer (already split over tensor-parallel ranks) into bytes for a number of
+sequences. `logical` is the mathematics; `transformers` what its cache classes hold. vLLM and llama.cpp, which
+have rules of their own, live in `vllm` and `llama_cpp`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from glasscli.budget.dtypes import dtype_named, row_bytes
+from glasscli.budget.kinds import CompressedAttention, Kind, Tensor
+from glasscli.budget.request import Request
+from glasscli.errors import ConfigError
+
+Held = dict[str, int]  # role of a tensor (k, v, latent, state, …) → bytes
+STATE_ROLES = ("conv", "state")
+CROSS_ROLES = ("cross_k", "cross_v")
+
+
+@dataclass(frozen=True)
+class Dtypes:
+    """The dtype of each role. None for `conv` or `state`: whatever the layer's kind says, else `model`."""
+
+    model: str
+    k: str
+    v: str
+    index: str
+    conv: str | None = None
+    state: str | None = None
+
+    def of(self, tensor: Tensor) -> str:
+        """The dtype `tensor` is stored in."""
+        if tensor.role == "state":
+            return self.state or tensor.dtype or self.model
+        if tensor.role == "conv":
+            return self.conv or tensor.dtype or self.model
+        if tensor.role == "index":
+            return self.index
+        return self.v if tensor.role in ("v", "cross_v") else self.k
+
+    def row(self, tensor: Tensor) -> int:
+        """Bytes of one row of `tensor`."""
+        return row_bytes(self.of(tensor), tensor.width // tensor.heads, tensor.heads)
+
+
+class Engine(Protocol):
+    """What a plan asks an engine. `span` tokens are the step in which what it allocates grows."""
+
+    span: int
+    dtypes: Dtypes
+
+    def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
+        """Bytes of each role that one layer's `part` takes for all `sequences` of one replica."""
+        ...
+
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed and where it differs from the mathematics, a line each."""
+        ...
+
+
+def choose_dtypes(request: Request) -> Dtypes:
+    """The dtypes of a request as mathematics takes them: those asked for, else the config's, else the model's."""
+    model = dtype_named(request.layout.dtype).name
+    usual = request.layout.kv_dtype_hint or model
+    k = dtype_named(request.k_dtype or usual).name
+    v = dtype_named(request.v_dtype or usual).name
+    index = request.index_dtype or ("fp8_block128" if k == "fp8_ds_mla" else k)
+    state = dtype_named(request.state_dtype).name if request.state_dtype else None
+    return Dtypes(model, k, v, dtype_named(index).name, state=state)
+
+
+def refuse(engine: str, part: Kind, why: str = "what it allocates for such a layer is not known") -> ConfigError:
+    """The refusal of a layer whose rule in this engine is not known."""
+    return ConfigError(f"{engine}: {why} ({part.name} layers)", "engine")
+
+
+class Logical:
+    """The mathematics: every row that is needed, nothing padded unless a page is asked for."""
+
+    def __init__(self, request: Request, layers: tuple[Kind, ...]) -> None:
+        self.request = request
+        self.dtypes = choose_dtypes(request)
+        self.page: int = request.option("block_size") if request.engine == "logical" else 1
+        self.span = self.page
+
+    def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
+        held: Held = {}
+        for position, tensor in enumerate(part.tensors(tokens, self.request.encoder)):
+            rows = tensor.rows
+            if tensor.role in STATE_ROLES:
+                rows *= sequences
+            else:
+                rows = up(rows, self.page)
+                shared = self.shared_rows(part, position, rows, tokens) if tensor.role not in CROSS_ROLES else 0
+                rows = shared + sequences * (rows - shared)
+            held[tensor.role] = held.get(tensor.role, 0) + rows * self.dtypes.row(tensor)
+        return held
+
+    def shared_rows(self, part: Kind, position: int, rows: int, tokens: int) -> int:
+        """Rows of one sequence that belong to the prefix all sequences share, in whole pages."""
+        prefix = min(self.request.prefix_shared, tokens) // self.page * self.page
+        if isinstance(part, CompressedAttention) and position > 0:
+            return min(rows, prefix // part.ratio)
+        return max(0, rows - (up(tokens, self.page) - prefix))
+
+    def notes(self) -> tuple[str, ...]:
+        if self.page > 1:
+            return (f"lengths are rounded up to pages of {self.page} tokens",)
+        return ()
+
+
+class Transformers(Logical):
+    """What `transformers` keeps in its cache objects, one tensor for all sequences."""
+
+    def __init__(self, request: Request, layers: tuple[Kind, ...]) -> None:
+        super().__init__(request, layers)
+        if request.prefix_shared:
+            raise ConfigError("transformers holds every sequence's tokens: no prefix is shared", "prefix_shared")
+        for name in (self.dtypes.k, self.dtypes.v):
+            if name not in ("f32", "f16", "bf16", "f64"):
+                raise ConfigError(f"transformers: the size of a cache in {name} is not known", "k_dtype")
+
+    def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
+        held: Held = {}
+        for tensor in part.tensors(tokens, self.request.encoder):
+            size = sequences * tensor.rows * self.dtypes.row(tensor)
+            held[tensor.role] = held.get(tensor.role, 0) + size
+        return held
+
+
+def up(count: int, step: int) -> int:
+    """`count` rounded up to a multiple of `step`."""
+    return -(-count // step) * step
+
+
+def total(held: Mapping[str, int]) -> int:
+    """All the bytes of all the roles."""
+    return sum(held.values())
