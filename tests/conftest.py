@@ -1,0 +1,29 @@
+"""What many tests need: a tiny model folder, and a way to write others."""
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from model_folders import byte_level, write_folder
+from random_llama import settings
+
+
+@pytest.fixture(scope="session")
+def tiny_model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random Llama of 3 layers with a byte-level tokenizer of 320 tokens. Shared: don't write into it."""
+    return write_folder(tmp_path_factory.mktemp("tiny") / "model")
+
+
+@pytest.fixture
+def make_model_folder(tmp_path: Path) -> Callable[..., Path]:
+    """Writes folders like `tiny_model_folder`, their config.json with the changes given by name."""
+    number = count()
+
+    def make(**changes: Any) -> Path:
+        tokenizer = byte_level()
+        config = settings(**{"vocab_size": tokenizer.get_vocab_size(), **changes})
+        return write_folder(tmp_path / f"model-{next(number)}", config, tokenizer=tokenizer)
+
+    return make
