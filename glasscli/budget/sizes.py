@@ -42,9 +42,7 @@ def parse_bytes(text: str) -> int:
     """`24GiB` or `24G` (binary, as in coreutils), `24GB` (decimal), `1048576` as bytes, rounded down."""
     number, unit = split(text, "a size", "like 24GiB, 80GB or 1073741824")
     if unit not in BYTES:
-        raise UsageError(
-            f"{show(text)} is not a size: the units are B, KiB, MiB, GiB, TiB and kB, MB, GB, TB"
-        )
+        raise UsageError(f"{show(text)} is not a size: the units are B, KiB, MiB, GiB, TiB and kB, MB, GB, TB")
     size = int(number * BYTES[unit])
     if size < 1:
         raise UsageError(f"{show(text)} is less than one byte")
@@ -112,11 +110,10 @@ def rounded(numerator: int, denominator: int, digits: int) -> int:
 
 def format_seconds(numerator: int, denominator: int) -> str:
     """`numerator / denominator` seconds in ns, µs, ms, s or h, with about three digits."""
-    for unit, per_second in (("ns", 10**9), ("µs", 10**6), ("ms", 10**3), ("s", 1)):
-        if numerator * per_second < 1000 * denominator:
-            break
     if numerator >= 7200 * denominator:
         return f"{decimal(numerator, denominator * 3600)} h"
-    value = Fraction(numerator * per_second, denominator)
+    scales = (("ns", 10**9), ("µs", 10**6), ("ms", 10**3))
+    unit, scale = next((s for s in scales if numerator * s[1] < 1000 * denominator), ("s", 1))
+    value = Fraction(numerator * scale, denominator)
     digits = 2 if value < 10 else 1 if value < 100 else 0
     return f"{decimal(value.numerator, value.denominator, digits)} {unit}"

@@ -1,0 +1,163 @@
+"""From what was typed to what is meant: every mistake of the command line is found here, before any work."""
+
+from typing import Any
+
+from glasscli.budget.dtypes import dtype_named
+from glasscli.budget.questions import Settings
+from glasscli.budget.request import ENGINE_OPTIONS
+from glasscli.budget.sizes import LARGEST, parse_bandwidth, parse_bytes, parse_counts
+from glasscli.budget.subjects import MOST_LAYERS, Heads, divisors_near
+from glasscli.cli.kv_options import Asked
+from glasscli.errors import UsageError
+
+CONTEXTS = (1024, 8192, 32768, 131072)
+FOCUS = 8192
+BANDWIDTH = "3.35TB/s"
+
+
+def count(option: str, text: str | None, default: int = 1, most: int = LARGEST) -> int:
+    """The whole number that `option` was given, from 1 to `most`."""
+    if text is None:
+        return default
+    counts = counts_of(option, [text])
+    if len(counts) != 1:
+        raise UsageError(f"{option} takes one number, found {text!r}")
+    if counts[0] > most:
+        raise UsageError(f"{option} {text}: at most {most:,}")
+    return counts[0]
+
+
+def counts_of(option: str, texts: list[str]) -> tuple[int, ...]:
+    """The whole numbers that `option` was given; a mistake names the option."""
+    try:
+        return parse_counts(texts)
+    except UsageError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def size(option: str, text: str | None) -> int | None:
+    """The bytes that `option` was given."""
+    try:
+        return None if text is None else parse_bytes(text)
+    except UsageError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def bandwidth(asked: Asked) -> int:
+    """Bytes a second that a rank reads."""
+    try:
+        return parse_bandwidth(asked.bandwidth or BANDWIDTH)
+    except UsageError as error:
+        raise UsageError(f"--bandwidth: {error}") from None
+
+
+def dtype(option: str, text: str | None) -> str | None:
+    """The name of the dtype that `option` was given, as we write it."""
+    try:
+        return None if text is None else dtype_named(text).name
+    except UsageError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def check(asked: Asked) -> None:
+    """Refuse options that contradict each other, or that say too little."""
+    heads = asked.hq is not None or asked.hkv is not None
+    ways = [("--hq", heads), ("--config", asked.config), ("--model", asked.model)]
+    ways += [("--compare", asked.compare), ("--list", asked.list_models)]
+    given = [name for name, value in ways if value]
+    if not given:
+        raise UsageError(
+            "which model? Give head counts (--hq 32 --hkv 8), a file (--config config.json)\n"
+            "or a name (--model llama-3.1-8b; --list shows all)."
+        )
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)}: one model at a time. To see several, use --compare a,b.")
+    if asked.hkv is not None and asked.hq is None:
+        raise UsageError("--hkv needs --hq: how many query heads share those key/value heads?")
+    for name, value in (("--head-dim", asked.head_dim), ("--layers", asked.layers)):
+        if value is not None and not heads:
+            raise UsageError(f"{name} belongs to --hq and --hkv; {given[0]} brings its own")
+    if asked.dtype is not None and asked.k_dtype is not None and asked.v_dtype is not None:
+        raise UsageError("--dtype sets both K and V; leave it out beside --k-dtype and --v-dtype")
+    if asked.require_fit and asked.budget is None:
+        raise UsageError("--require-fit needs --budget, like --budget 24GiB")
+    forms = [("--json", asked.as_json), ("--csv", asked.as_csv), ("--emit", asked.emit)]
+    chosen = [name for name, value in forms if value]
+    if len(chosen) > 1:
+        raise UsageError(f"{' and '.join(chosen)}: one form of output at a time")
+
+
+def heads(asked: Asked) -> Heads:
+    """The head counts, checked; what was not given is assumed."""
+    hq = count("--hq", asked.hq)
+    hkv = count("--hkv", asked.hkv, default=hq)
+    if hkv > hq:
+        raise UsageError(f"--hkv {hkv:,} is more than --hq {hq:,}. Key/value heads are shared, not split: 1 to {hq:,}.")
+    if hq % hkv:
+        near = [f"{n}" for n in divisors_near(hq, hkv)]
+        choice = " or ".join([", ".join(near[:-1]), near[-1]])
+        raise UsageError(f"--hkv {hkv} does not divide --hq {hq}. Query heads must split evenly.\nTry --hkv {choice}.")
+    layers = count("--layers", asked.layers, 32, MOST_LAYERS)
+    name = dtype("--dtype", asked.dtype) or "f16"
+    return Heads(hq, hkv, count("--head-dim", asked.head_dim, 128), layers, name)
+
+
+def settings(asked: Asked) -> Settings:
+    """The plan that was asked for, without the model."""
+    both = dtype("--dtype", asked.dtype)
+    tokens = counts_of("--tokens", asked.tokens) if asked.tokens else ()
+    encoder = asked.encoder_tokens
+    return Settings(
+        tokens=tokens or CONTEXTS,
+        focus=0 if tokens else FOCUS,
+        batch=count("--batch", asked.batch),
+        k_dtype=dtype("--k-dtype", asked.k_dtype) or both,
+        v_dtype=dtype("--v-dtype", asked.v_dtype) or both,
+        engine=asked.engine.value,
+        encoder_tokens=None if encoder is None else 0 if encoder == "0" else count("--encoder-tokens", encoder),
+        tp=count("--tp", asked.tp, most=65536),
+        pp=count("--pp", asked.pp, most=65536),
+        dp=count("--dp", asked.dp, most=10**9),
+        prefix_shared=0 if asked.prefix_shared in (None, "0") else count("--prefix-shared", asked.prefix_shared),
+        options=options(asked),
+    )
+
+
+def assumed(asked: Asked) -> tuple[str, ...]:
+    """What head counts alone leave open, as flags that can be pasted."""
+    flags = [("--hkv", asked.hkv, asked.hq or ""), ("--layers", asked.layers, "32")]
+    flags += [("--head-dim", asked.head_dim, "128")]
+    if asked.k_dtype is None or asked.v_dtype is None:
+        flags.append(("--dtype", asked.dtype, "f16"))
+    flags.append(("--batch", asked.batch if asked.batch != "1" else None, "1"))
+    flags.append(("--ctx", "given" if asked.tokens else None, "1k,8k,32k,128k"))
+    return tuple(f"{name} {default}" for name, value, default in flags if value is None)
+
+
+def options(asked: Asked) -> dict[str, Any]:
+    """Settings of the engine, by its own names, from `--setting name=value` and `--page`."""
+    offered = ENGINE_OPTIONS[asked.engine.value]
+    found: dict[str, Any] = {}
+    for text in asked.setting or []:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        name = name.replace("-", "_")
+        if name not in offered or not equals:
+            known = ", ".join(f"{key} ({option.says})" for key, option in offered.items()) or "none"
+            raise UsageError(f"--setting {text!r}: write NAME=VALUE. Settings of {asked.engine.value}: {known}.")
+        found[name] = setting_value(text, value.lower(), offered[name].type)
+    if asked.page is not None:
+        if "block_size" not in offered:
+            raise UsageError(f"--page: {asked.engine.value} has no pages")
+        found["block_size"] = count("--page", asked.page, most=2**30)
+    return found
+
+
+def setting_value(text: str, value: str, kind: type) -> bool | int | str:
+    """`value` as the type of the setting."""
+    if kind is bool:
+        if value not in ("true", "yes", "on", "1", "false", "no", "off", "0"):
+            raise UsageError(f"--setting {text!r}: true or false")
+        return value in ("true", "yes", "on", "1")
+    if kind is str:
+        return value
+    return 0 if value == "0" else count(f"--setting {text!r}", value)

@@ -1,0 +1,170 @@
+"""Answers for machines: one JSON document, one CSV table. Sizes are exact integers of bytes."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from glasscli.budget.answers import Answer
+from glasscli.budget.plan import Budget
+from glasscli.budget.subjects import Heads
+from glasscli.cli import console
+from glasscli.errors import GlassError
+
+SCHEMA = "glass.kv-budget/1"
+COLUMNS = (
+    *("model", "engine", "tokens", "batch", "k_dtype", "v_dtype", "part", "layers", "window"),
+    *("bytes_per_token", "bytes_per_sequence_constant", "bytes"),
+)
+
+
+def document(answer: Answer, bandwidth: int) -> dict[str, Any]:
+    """One model: everything at the main context, and the sizes at each context in `contexts`."""
+    settings, budget = answer.settings, answer.main
+    said: dict[str, Any] = {
+        "schema": SCHEMA,
+        "model": answer.subject.name,
+        "source": answer.subject.source or None,
+        "engine": settings.engine,
+        "tokens": settings.main,
+        "batch": settings.batch,
+        "k_dtype": budget.k_dtype,
+        "v_dtype": budget.v_dtype,
+        "encoder_tokens": budget.request.encoder,
+        "prefix_shared": settings.prefix_shared,
+        "bytes_total": budget.bytes_total,
+        "bytes_per_token": budget.bytes_per_token,
+        "bytes_per_sequence_constant": budget.bytes_per_sequence_constant,
+        "logical_bytes": budget.logical_bytes,
+        "layers": layers(budget),
+        "per_rank": per_rank(budget),
+        "contexts": [context(budget) for budget in answer.budgets],
+        "decode": {
+            "bytes_read": answer.read.bytes,
+            "bytes_read_per_rank": answer.read.rank_bytes,
+            "flops": answer.read.flops or None,
+            "bandwidth_bytes_per_s": bandwidth,
+            "nanoseconds": int(answer.read.seconds(bandwidth) * 10**9),
+        },
+        "notes": list(budget.notes),
+    }
+    if answer.fit is not None:
+        fit = answer.fit
+        said |= {
+            "budget_bytes": fit.budget_bytes,
+            "fits": fit.fits,
+            "max_tokens": fit.max_tokens,
+            "max_batch": fit.max_batch,
+            "tokens_in_all": fit.tokens_in_all,
+        }
+    return said
+
+
+def layers(budget: Budget) -> list[dict[str, Any]]:
+    """A line for each kind of layer."""
+    return [
+        {
+            "kind": line.kind,
+            "count": line.count,
+            "bytes_per_token": line.bytes_per_token,
+            "bytes_constant": line.bytes_constant,
+            "window": line.window,
+            "bytes": line.bytes,
+            "bytes_by_role": dict(line.held),
+        }
+        for line in budget.lines
+    ]
+
+
+def per_rank(budget: Budget) -> dict[str, int]:
+    """What the fullest rank holds."""
+    rank = budget.per_rank
+    return {"tp": rank.tp, "pp": rank.pp, "dp": rank.dp, "bytes": rank.bytes}
+
+
+def context(budget: Budget) -> dict[str, int]:
+    """The sizes at one context."""
+    return {
+        "tokens": budget.request.tokens,
+        "bytes_total": budget.bytes_total,
+        "bytes_per_token": budget.bytes_per_token,
+        "bytes_per_sequence_constant": budget.bytes_per_sequence_constant,
+        "bytes_per_rank": budget.per_rank.bytes,
+    }
+
+
+def heads_document(
+    heads: Heads, variants: Sequence[Heads], answers: Sequence[Answer], bandwidth: int
+) -> dict[str, Any]:
+    """Head counts: the document of those asked for, and each way to share keys in `variants`."""
+    said = document(answers[list(variants).index(heads)], bandwidth)
+    said |= {"hq": heads.n_heads, "hkv": heads.n_kv_heads, "head_dim": heads.head_dim, "n_layers": heads.n_layers}
+    said["variants"] = [
+        {
+            "kind": variant.kind,
+            "hkv": variant.n_kv_heads,
+            "times_smaller_than_mha": answers[0].main.bytes_total // answer.main.bytes_total,
+            "bytes_per_token": answer.main.bytes_per_token,
+            "bytes_total": answer.main.bytes_total,
+            "contexts": [context(budget) for budget in answer.budgets],
+            **({} if answer.fit is None else {"max_tokens": answer.fit.max_tokens, "max_batch": answer.fit.max_batch}),
+        }
+        for variant, answer in zip(variants, answers, strict=True)
+    ]
+    return said
+
+
+def show_refusal(error: GlassError) -> None:
+    """Why there is no number, as a document."""
+    field = getattr(error, "field", None)
+    console.write_json({"schema": SCHEMA, "error": {"field": field, "message": str(error)}})
+
+
+def show_csv(answers: Sequence[Answer]) -> None:
+    """A row for each kind of layer and a total, at every context of every model."""
+    table = [row for answer in answers for budget in answer.budgets for row in rows(answer, budget)]
+    write_csv(COLUMNS, table)
+
+
+def rows(answer: Answer, budget: Budget) -> list[Mapping[str, object]]:
+    """The CSV rows of one budget."""
+    common = {
+        "model": answer.subject.name,
+        "engine": answer.settings.engine,
+        "tokens": budget.request.tokens,
+        "batch": answer.settings.batch,
+        "k_dtype": budget.k_dtype,
+        "v_dtype": budget.v_dtype,
+    }
+    parts: list[Mapping[str, object]] = [
+        {
+            **common,
+            "part": line.kind,
+            "layers": line.count,
+            "window": line.window,
+            "bytes_per_token": line.bytes_per_token,
+            "bytes_per_sequence_constant": line.bytes_constant,
+            "bytes": line.bytes,
+        }
+        for line in budget.lines
+    ]
+    return [
+        *parts,
+        {
+            **common,
+            "part": "total",
+            "layers": answer.subject.layout.n_layers,
+            "bytes_per_token": budget.bytes_per_token,
+            "bytes_per_sequence_constant": budget.bytes_per_sequence_constant,
+            "bytes": budget.bytes_total,
+        },
+    ]
+
+
+def write_csv(columns: Sequence[str], table: Sequence[Mapping[str, object]]) -> None:
+    """Write a CSV table with a header to stdout, lines ending in a single newline."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
+    console.write(text.getvalue().removesuffix("\n"))

@@ -1,0 +1,59 @@
+"""Lines that follow every table: the cost of a decode step, other dtypes, what one rank holds, what fits."""
+
+from collections.abc import Sequence
+
+from glasscli.budget.answers import Answer
+from glasscli.budget.sizes import decimal, format_seconds, short_bytes
+from glasscli.cli.views.kv_screen import Screen
+
+LABEL = 15
+
+
+def label(text: str) -> str:
+    """The word before a remark, padded so that the remarks align."""
+    return f"{text:<{LABEL}}"
+
+
+def decode_step(answer: Answer, bandwidth: int, screen: Screen) -> None:
+    """What the next decode step reads, how long that takes, and how little is computed with it."""
+    read = answer.read
+    time = read.seconds(bandwidth)
+    took = format_seconds(time.numerator, time.denominator)
+    pieces = [f"at {answer.settings.main:,} tokens reads {short_bytes(read.bytes)}:", f"{took} at {speed(bandwidth)}"]
+    if read.intensity is not None:
+        flops, per = read.intensity.numerator, read.intensity.denominator
+        pieces[-1] += ","
+        pieces.append(f"{decimal(flops, per, 0 if per == 1 else 1)} flop per byte")
+    screen.flow(label("a decode step"), pieces, gap=1)
+
+
+def other_types(answer: Answer, screen: Screen) -> None:
+    """The bytes at the main context in other dtypes."""
+    held = [f"{name} {short_bytes(size)}" for name, size in answer.others if size is not None]
+    cannot = [name for name, size in answer.others if size is None]
+    if cannot:
+        held.append(f"({joined(cannot, 'and')}: can't hold these heads)")
+    if held:
+        screen.flow(label("other types"), held, gap=3)
+
+
+def per_rank(answer: Answer, screen: Screen) -> None:
+    """What the fullest rank holds, if there are several."""
+    settings, budget = answer.settings, answer.main
+    if settings.tp * settings.pp * settings.dp == 1:
+        return
+    split = f"tp {settings.tp} × pp {settings.pp} × dp {settings.dp}"
+    pieces = [f"{short_bytes(budget.per_rank.bytes)} on the fullest,"]
+    pieces.append(f"{short_bytes(budget.bytes_total)} on all {settings.tp * settings.pp * settings.dp:,} ({split})")
+    screen.flow(label("per rank"), pieces, gap=1)
+
+
+def joined(words: Sequence[str], last: str) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def speed(bandwidth: int) -> str:
+    """A bandwidth in TB/s or GB/s."""
+    unit, name = (10**12, "TB/s") if bandwidth >= 10**12 else (10**9, "GB/s")
+    return f"{decimal(bandwidth, unit, 2)} {name}".replace(".00 ", " ")

@@ -1,0 +1,62 @@
+"""What is asked about a model, apart from the model: how long, how many, which dtypes, engine and ranks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from glasscli.budget.plan import Budget, plan
+from glasscli.budget.request import Request
+from glasscli.budget.subjects import Subject
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One plan for any model.
+
+    `tokens` are the contexts to size; `focus` is the one that answers with a single number are about (0: the
+    longest). `options` go to the engine by name.
+    """
+
+    tokens: tuple[int, ...] = (8192,)
+    focus: int = 0
+    batch: int = 1
+    k_dtype: str | None = None
+    v_dtype: str | None = None
+    engine: str = "logical"
+    encoder_tokens: int | None = None
+    tp: int = 1
+    pp: int = 1
+    dp: int = 1
+    prefix_shared: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def main(self) -> int:
+        """The context that answers with a single number are about."""
+        return self.focus or max(self.tokens)
+
+    def request(self, subject: Subject, tokens: int | None = None) -> Request:
+        """The plan for `subject` at `tokens` (default: the main context)."""
+        return Request(
+            layout=subject.layout,
+            logical=subject.logical,
+            tokens=self.main if tokens is None else tokens,
+            batch=self.batch,
+            k_dtype=self.k_dtype,
+            v_dtype=self.v_dtype,
+            engine=self.engine,
+            encoder_tokens=self.encoder_tokens,
+            tp=self.tp,
+            pp=self.pp,
+            dp=self.dp,
+            prefix_shared=self.prefix_shared,
+            **self.options,
+        )
+
+    def budget(self, subject: Subject, tokens: int | None = None) -> Budget:
+        """The bytes of `subject` at `tokens` (default: the main context)."""
+        return plan(self.request(subject, tokens))
+
+    def with_dtype(self, name: str) -> "Settings":
+        """The same plan with keys and values stored as `name`."""
+        return replace(self, k_dtype=name, v_dtype=name)
