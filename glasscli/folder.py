@@ -101,6 +101,12 @@ def disguise(start: bytes, size: int) -> str | None:
     return None
 
 
+def plain(text: str) -> str:
+    """Words that may repeat what a file says, fit for a message: one line, at most 80 characters, nothing raw."""
+    text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def quoted(name: str) -> str:
     """A name that came from a file, as it may stand in a message: quoted, control characters escaped, cut at 80."""
     text = name if len(name) <= _SHOWN else name[: _SHOWN - 1] + "…"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from glasscli.errors import TokenizerError, UsageError
-from glasscli.folder import disguise, file_inside, quoted, read_limited
+from glasscli.folder import disguise, file_inside, plain, read_limited
 from glasscli.pieces import Spelling, label_of
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Tokenizer:
         except BaseException as error:
             if not _is_of_tokenizers(error):
                 raise
-            raise TokenizerError(f"{path}: is no valid tokenizer.json ({quoted(str(error))[1:-1]})") from None
+            raise TokenizerError(f"{path}: is no valid tokenizer.json ({plain(str(error))})") from None
         return cls(backend, str(path))
 
     def encode(self, text: str, *, special: bool = False) -> list[int]:
@@ -94,7 +94,7 @@ class Tokenizer:
         except BaseException as error:
             if not _is_of_tokenizers(error):
                 raise
-            raise TokenizerError(f"{self._source}: can't split this text ({quoted(str(error))[1:-1]})") from None
+            raise TokenizerError(f"{self._source}: can't split this text ({plain(str(error))})") from None
 
     def decode(self, token_ids: Iterable[int], skip_special: bool = True) -> str:
         """The text of `token_ids`; bytes that are no UTF-8 become U+FFFD.

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from glasscli.errors import CheckpointError
-from glasscli.folder import JSON_LIMIT, disguise, quoted
+from glasscli.folder import JSON_LIMIT, disguise, plain, quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,13 +98,12 @@ def read_tensor(info: TensorInfo) -> "NDArray[np.float32]":
         bits = values.view(np.uint32)
         bits[...] = stored
         bits <<= 16
-    if not np.isfinite(values).all():
-        where = np.argwhere(~np.isfinite(values))
-        at = where[0].tolist()
-        raise CheckpointError(
-            f"{info.file}: {info.name} holds {len(where):,} values that are not finite numbers, "
-            f"the first is {values[tuple(at)]} at {at}"
-        )
+    finite = np.isfinite(values)
+    if not finite.all():
+        n_bad = finite.size - int(np.count_nonzero(finite))
+        at = [int(i) for i in np.unravel_index(int(finite.argmin()), finite.shape)]
+        found = "1 value that is no finite number" if n_bad == 1 else f"{n_bad:,} values that are no finite numbers"
+        raise CheckpointError(f"{info.file}: {info.name} holds {found}, the first {values[tuple(at)]} at {at}")
     return values
 
 
@@ -146,7 +145,7 @@ def _parse(path: Path, header: bytes) -> dict[str, Any]:
     try:
         document = json.loads(header.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:  # also: not UTF-8, and numbers of thousands of digits
-        reason = "nested too deep" if isinstance(error, RecursionError) else _first_line(error)
+        reason = "nested too deep" if isinstance(error, RecursionError) else plain(str(error))
         raise CheckpointError(f"{path}: the header is not valid JSON ({reason})") from None
     if not isinstance(document, dict):
         raise CheckpointError(f"{path}: the header is a {type(document).__name__}, expected an object of tensors")
@@ -171,10 +170,6 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _first_line(error: Exception) -> str:
-    return quoted(str(error).splitlines()[0]).strip("'\"") if str(error) else type(error).__name__
-
-
 def _tensor(path: Path, name: str, entry: Any, data_start: int) -> TensorInfo:
     where = f"{path}: tensor {quoted(name)}"
     if not isinstance(entry, dict) or not {"dtype", "shape", "data_offsets"} <= entry.keys():
@@ -183,15 +178,15 @@ def _tensor(path: Path, name: str, entry: Any, data_start: int) -> TensorInfo:
     if not isinstance(dtype, str) or dtype not in DTYPE_BITS:
         raise CheckpointError(f"{where} has the unknown dtype {quoted(str(dtype))}")
     if not _are_sizes(shape):
-        raise CheckpointError(f"{where} has the shape {quoted(str(shape))}; expected whole numbers from 0 up")
+        raise CheckpointError(f"{where} has the shape {plain(str(shape))}; expected whole numbers from 0 up")
     if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-        raise CheckpointError(f"{where} has data_offsets {quoted(str(offsets))}; expected [begin, end]")
+        raise CheckpointError(f"{where} has data_offsets {plain(str(offsets))}; expected [begin, end]")
     begin, end = offsets
     needed = math.prod(shape) * DTYPE_BITS[dtype]
     if needed != (end - begin) * 8:
         expected = f"{-(-needed // 8):,} bytes" if needed < 2**80 else "far more bytes than any file has"
         raise CheckpointError(
-            f"{where} with shape {quoted(str(shape))[1:-1]} in {dtype} needs {expected}, offsets span {end - begin:,}"
+            f"{where} with shape {plain(str(shape))} in {dtype} needs {expected}, offsets span {end - begin:,}"
         )
     return TensorInfo(name, dtype, tuple(shape), end - begin, path, data_start + begin)
 

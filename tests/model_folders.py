@@ -87,6 +87,16 @@ def safetensors_bytes(header: dict[str, Any] | bytes, data: bytes = b"", length:
     return (len(text) if length is None else length).to_bytes(8, "little") + text + data
 
 
-def to_bfloat16(array: NDArray[np.float32]) -> NDArray[np.uint16]:
-    """The bits of `array` in bfloat16, cut, not rounded."""
-    return (array.view(np.uint32) >> 16).astype(np.uint16)
+def write_bfloat16(path: Path, weights: dict[str, NDArray[np.float32]]) -> None:
+    """Write `weights` in bfloat16, cut, not rounded. NumPy has no such type, so the file is made by hand."""
+    header: dict[str, Any] = {}
+    data = b""
+    for name, array in weights.items():
+        stored = (np.ascontiguousarray(array).view(np.uint32) >> 16).astype(np.uint16).tobytes()
+        header[name] = {
+            "dtype": "BF16",
+            "shape": list(array.shape),
+            "data_offsets": [len(data), len(data) + len(stored)],
+        }
+        data += stored
+    path.write_bytes(safetensors_bytes(header, data))
