@@ -59,7 +59,8 @@ def attention(
 
     scores_HTS = attention_scores(rope_q_HTE, k_KSE)
     mask_TS = causal_mask(n_new, start + n_new, start)
-    pattern_HTS = softmax(np.where(mask_TS, scores_HTS, np.float32(-np.inf)))
+    masked_HTS = np.where(mask_TS, scores_HTS, np.float32(-np.inf))
+    pattern_HTS = softmax(masked_HTS, out=masked_HTS)  # in place: these are the largest arrays there are
     mix_HTE = mix_values(pattern_HTS, v_KSE)
     concatenated = mix_HTE.transpose(1, 0, 2).reshape(n_new, -1)
     out_TD = linear(concatenated, weights.out, weights.out_bias)

@@ -5,7 +5,7 @@
 The model holds weights. The cache is handed in and belongs to whoever runs the loop.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import MutableMapping, Sequence
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from glasscli.model.rope import Turns, frequencies, rotate, turns
 from glasscli.model.weights import arrange
 from glasscli.trace import Trace
 
-# New tokens computed at once: enough to keep the matrix products busy, few enough that a block's scores
-# (heads × block × tokens seen) stay small beside the cache.
-PREFILL_BLOCK = 128
+# New tokens computed at once: enough to keep the matrix products busy, fewer where a block's scores
+# (heads × block × tokens seen) would pass 3 MiB.
+PREFILL_BLOCK, SMALLEST_BLOCK, LARGEST_SCORES = 128, 32, 3 * 2**18
 
 
 class Llama:
@@ -34,8 +34,8 @@ class Llama:
         weights: its weights, arranged for computing.
     """
 
-    def __init__(self, config: ModelConfig, tensors: Mapping[str, Array]) -> None:
-        """Take float32 `tensors` by their Hugging Face names, already checked against `config`."""
+    def __init__(self, config: ModelConfig, tensors: MutableMapping[str, Array]) -> None:
+        """Take float32 `tensors` by their Hugging Face names, already checked against `config`, out of their mapping."""
         self.config = config
         self.layout = layout_of(config)
         self.weights = arrange(config, tensors)
@@ -55,7 +55,7 @@ class Llama:
     ) -> Array:
         """Read `token_ids` behind what `cache` holds, and predict what follows each of them.
 
-        Long prompts are computed in blocks of 128 tokens, so that no T × T matrix is ever held; with a
+        Long prompts are computed in blocks of at most 128 tokens, so that no T × T matrix is ever held; with a
         `trace` they are computed in one, since the whole matrix was asked for. One token behind a cache takes
         the faster form of `model.decode`.
 
@@ -80,11 +80,18 @@ class Llama:
             raise UsageError(
                 f"{len(token_ids)} more tokens don't fit a cache that holds {cache.length} of {cache.max_tokens}"
             )
-        size = len(token_ids) if trace is not None else PREFILL_BLOCK
-        blocks = [token_ids[i : i + size] for i in range(0, len(token_ids), size)]
-        streams = [self._read(ids, cache, trace) for ids in blocks]
-        x_TD = streams[-1][-1:] if last_only else np.concatenate(streams)
+        streams, first = [], 0
+        while first < len(token_ids):
+            stop = len(token_ids) if trace is not None else first + self._block_size(cache.length)
+            x_TD = self._read(token_ids[first:stop], cache, trace)
+            streams.append(x_TD[-1:] if last_only else x_TD)
+            first = stop
+        x_TD = streams[-1] if last_only else np.concatenate(streams)
         return rms_norm(x_TD, self.weights.norm, self.config.norm_eps) @ self.weights.unembedding.T
+
+    def _block_size(self, seen: int) -> int:
+        most = LARGEST_SCORES // (self.config.n_heads * (seen + PREFILL_BLOCK))
+        return max(SMALLEST_BLOCK, min(PREFILL_BLOCK, most))
 
     def _read(self, token_ids: Sequence[int], cache: KVCache, trace: Trace | None) -> Array:
         """The residual stream after the last block, [T, D]."""
@@ -96,6 +103,7 @@ class Llama:
             x_TD, steps = block(x_TD, weights, self.config, cache, layer, turns_TP)
             if trace is not None:
                 trace.keep(layer, start, before, steps)
+            del steps  # the scores of one layer at a time are enough
         cache.advance(len(token_ids))
         return x_TD
 

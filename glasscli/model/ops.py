@@ -27,12 +27,12 @@ def rms_norm(x: Array, weight: Array, eps: float) -> Array:
     return y
 
 
-def softmax(scores: Array) -> Array:
-    """Turn each row into shares that sum to 1. A score of −∞ gets exactly 0.
+def softmax(scores: Array, out: Array | None = None) -> Array:
+    """Turn each row into shares that sum to 1. A score of −∞ gets exactly 0. `out` may be `scores` itself.
 
     The row's maximum is subtracted first: it changes nothing in exact arithmetic, and keeps e^x finite.
     """
-    shares = scores - scores.max(axis=-1, keepdims=True)
+    shares = np.subtract(scores, scores.max(axis=-1, keepdims=True), out=out)
     np.exp(shares, out=shares)
     shares /= shares.sum(axis=-1, keepdims=True)
     return shares

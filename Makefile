@@ -1,0 +1,64 @@
+# Bare `make` lists the targets.
+PYTHON ?= python3
+PROMPT ?= Once upon a time
+CORPUS ?= corpus
+BIN := .venv/bin
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+run: .venv/glass ## make .venv, install glass, continue PROMPT="…"
+	@$(BIN)/glass generate "$(PROMPT)"
+
+test: .venv/dev ## everything but the comparison with transformers, with coverage of glasscli/
+	$(BIN)/python -m pytest -q -m "not parity" --cov --cov-report=term:skip-covered
+
+parity: .venv/parity ## compare with transformers (installs torch for the CPU)
+	$(BIN)/python -m pytest -q -m parity
+
+lint: .venv/dev ## ruff: rules and format
+	$(BIN)/ruff check --output-format concise .
+	$(BIN)/ruff format --check .
+
+types: .venv/dev ## mypy, strict
+	$(BIN)/mypy
+
+check: lint types test ## what to run before a commit
+
+golden: .venv/glass ## write tests/golden/ anew from what the program prints now
+	$(BIN)/python tests/golden/make.py
+
+oracle: .venv/parity ## compare cache sizes with live transformers models
+	$(BIN)/python tests/oracle.py
+
+bench: .venv/bench ## speed beside every peer that can be installed: ratios of medians
+	$(BIN)/python tests/bench/run.py
+
+weights: .venv/parity ## train the shipped model from CORPUS=folder (hours on a CPU; resumes)
+	$(BIN)/python -m weights.recipe $(CORPUS)
+
+clean: ## remove .venv and caches
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+
+.venv/glass: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+.venv/dev: .venv/glass
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
+
+# torch first and alone: what depends on it would otherwise bring a build of several gigabytes.
+.venv/parity: .venv/dev
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --group parity
+	@touch $@
+
+.venv/bench: .venv/parity
+	$(BIN)/python -m pip install --quiet --group bench
+	@touch $@
+
+.PHONY: help run test parity lint types check golden oracle bench weights clean
+.DEFAULT_GOAL := help

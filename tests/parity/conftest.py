@@ -1,0 +1,14 @@
+"""Everything here compares with another program (transformers on torch, CPU), installed by `make parity`."""
+
+import pathlib
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test of this folder, so that `-m "not parity"` runs without torch."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker("parity")
