@@ -49,9 +49,7 @@ class Muon(torch.optim.Optimizer):
             for params in by_size.values():
                 self._step_alike(params, group["lr"], group["momentum"], group["weight_decay"])
 
-    def _step_alike(
-        self, params: list[torch.nn.Parameter], lr: float, momentum: float, weight_decay: float
-    ) -> None:
+    def _step_alike(self, params: list[torch.nn.Parameter], lr: float, momentum: float, weight_decay: float) -> None:
         moments = []
         for param in params:
             state = self.state[param]
