@@ -5,9 +5,10 @@ neither split a character nor swallow one that was cut off. It knows no model.
 """
 
 import codecs
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from glasscli.errors import TokenizerError, UsageError
 from glasscli.folder import disguise, file_inside, plain, read_limited
@@ -29,6 +30,8 @@ class Tokenizer:
     Attributes:
         vocab_size: how many tokens there are, added ones included.
         special_ids: ids of tokens that stand for no text, such as the end of a text.
+        added_ids: those and others that stand beside the vocabulary that was learnt.
+        spelling: how the vocabulary's strings become bytes.
     """
 
     def __init__(self, backend: "tokenizers.Tokenizer", source: str = TOKENIZER) -> None:
@@ -39,9 +42,10 @@ class Tokenizer:
         self._backend = backend
         self._source = source
         decoder = backend.decoder
-        self._spelling = Spelling.from_decoder(decoder and decoder.__getstate__(), source)
+        self.spelling = Spelling.from_decoder(decoder and decoder.__getstate__(), source)
         added = backend.get_added_tokens_decoder()
         self._added = {token_id: token.content for token_id, token in added.items()}
+        self.added_ids = frozenset(added)
         self.special_ids = frozenset(token_id for token_id, token in added.items() if token.special)
         self.vocab_size: int = backend.get_vocab_size()
 
@@ -134,11 +138,16 @@ class Tokenizer:
         """
         if token_id in self._added:
             return self._added[token_id].encode()
-        return self._spelling.piece_bytes(self.piece(token_id), first)
+        return self.spelling.piece_bytes(self.piece(token_id), first)
 
     def label(self, token_id: int, ascii_only: bool = False) -> str:
         """One token as a screen can show it: `·the`, `⏎`, `<0xE2>`. See `pieces.label_of`."""
         return label_of(self.piece_bytes(token_id), ascii_only)
+
+    def model_state(self) -> dict[str, Any]:
+        """The learnt part of the tokenizer.json: its type, vocabulary, merges. Large, and built anew each time."""
+        state: dict[str, Any] = json.loads(self._backend.model.__getstate__())
+        return state
 
     def unused_ids(self, n_rows: int) -> list[int]:
         """Which of the ids 0 … n_rows−1 are no token: rows that only pad an embedding."""
@@ -156,7 +165,7 @@ class StreamDecoder:
         self._skipped = tokenizer.special_ids if skip_special else frozenset[int]()
         self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
         self._first = True
-        self._to_strip = tokenizer._spelling.strip
+        self._to_strip = tokenizer.spelling.strip
 
     def push(self, token_id: int) -> str:
         """The characters that this token completes, often all of its own, sometimes none."""
