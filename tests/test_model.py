@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -130,11 +130,19 @@ def test_what_does_not_fit_is_refused() -> None:
         model([1], cache)
 
 
-def test_no_copy_of_the_weights_stays_behind() -> None:
+def test_each_tensor_is_asked_for_once() -> None:
+    """So a mapping that reads on demand never holds two copies of the model."""
+
+    class Counted(dict[str, Any]):
+        asked: ClassVar[list[str]] = []
+
+        def __getitem__(self, name: str) -> Any:
+            self.asked.append(name)
+            return super().__getitem__(name)
+
     config = settings()
-    given = tensors(config)
-    Llama(ModelConfig.from_dict(config), given)
-    assert given == {}
+    Llama(ModelConfig.from_dict(config), Counted(tensors(config)))
+    assert sorted(Counted.asked) == sorted(tensors(config))
 
 
 def test_a_long_prompt_adds_little_memory() -> None:

@@ -5,7 +5,7 @@
 The model holds weights. The cache is handed in and belongs to whoever runs the loop.
 """
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -34,8 +34,8 @@ class Llama:
         weights: its weights, arranged for computing.
     """
 
-    def __init__(self, config: ModelConfig, tensors: MutableMapping[str, Array]) -> None:
-        """Take float32 `tensors` by their Hugging Face names, already checked against `config`, out of their mapping."""
+    def __init__(self, config: ModelConfig, tensors: Mapping[str, Array]) -> None:
+        """Take float32 `tensors` by their Hugging Face names, already checked against `config`."""
         self.config = config
         self.layout = layout_of(config)
         self.weights = arrange(config, tensors)

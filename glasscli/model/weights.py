@@ -7,7 +7,7 @@ Three things differ from the file, none of which changes a number:
     pairs adjacent the columns of W_Q and W_K are reordered within each head, see `rope.pair_order`
 """
 
-from collections.abc import MutableMapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,32 +43,32 @@ class Weights:
     unembedding: Array  # [V, D]
 
 
-def arrange(config: ModelConfig, tensors: MutableMapping[str, Array]) -> Weights:
+def arrange(config: ModelConfig, tensors: Mapping[str, Array]) -> Weights:
     """Arrange float32 tensors, named and shaped as in Hugging Face's Llama.
 
-    `tensors` is emptied on the way: each one is taken out and dropped before the next block's are, so that two
-    copies of the model are never held.
+    Each tensor is asked for once, and dropped before the next block's are: a mapping that reads on demand never
+    holds two copies of the model.
     """
-    embedding = np.ascontiguousarray(tensors.pop("model.embed_tokens.weight"))
+    embedding = np.ascontiguousarray(tensors["model.embed_tokens.weight"])
     return Weights(
         embedding=embedding,
         blocks=tuple(_arrange_block(config, tensors, layer) for layer in range(config.n_layers)),
-        norm=tensors.pop("model.norm.weight"),
-        unembedding=embedding if config.tied else np.ascontiguousarray(tensors.pop("lm_head.weight")),
+        norm=tensors["model.norm.weight"],
+        unembedding=embedding if config.tied else np.ascontiguousarray(tensors["lm_head.weight"]),
     )
 
 
-def _arrange_block(config: ModelConfig, tensors: MutableMapping[str, Array], layer: int) -> BlockWeights:
+def _arrange_block(config: ModelConfig, tensors: Mapping[str, Array], layer: int) -> BlockWeights:
     prefix = f"model.layers.{layer}."
     order = pair_order(config.head_dim)
 
     def in_pairs(name: str) -> Array:
         # Rows are outputs: [heads·E, D] for a matrix, [heads·E] for a bias.
-        rows = tensors.pop(prefix + name)
+        rows = tensors[prefix + name]
         return rows.reshape(-1, config.head_dim, *rows.shape[1:])[:, order].reshape(rows.shape)
 
     def plain(name: str) -> Array:
-        return tensors.pop(prefix + name)
+        return tensors[prefix + name]
 
     def fuse(*rows: Array) -> Array:
         return np.ascontiguousarray(np.concatenate(rows).T)

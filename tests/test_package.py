@@ -1,0 +1,132 @@
+"""What is installed: the wheel, what each part imports, and which way imports point."""
+
+import ast
+import os
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+HEAVY = {"numpy", "rich", "tokenizers", "safetensors"}
+
+
+def python(*args: str, **environment: str) -> str:
+    """Run this interpreter elsewhere than in the checkout; what it prints."""
+    run = subprocess.run(
+        [sys.executable, *args], capture_output=True, text=True, cwd="/", env={**os.environ, **environment}, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_the_list_of_packages_is_the_folders() -> None:
+    """A forgotten subpackage works in an editable install and is missing from the wheel."""
+    found = set()
+    for top, name in (("glasscli", "glasscli"), ("cli", "glasscli.cli"), ("weights", "glasscli.weights")):
+        for init in (ROOT / top).rglob("__init__.py"):
+            inside = init.parent.relative_to(ROOT / top).parts
+            if inside[:1] not in (("cli",), ("weights",)) and inside[:1] != ("recipe",):
+                found.add(".".join((name, *inside)))
+    assert set(PROJECT["tool"]["setuptools"]["packages"]) == found
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel in a new environment outside the checkout, with the dependencies of this one beside it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    python("-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT))
+    (wheel,) = folder.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names}
+    assert tops == {"glasscli", f"glasscli-{wheel.name.split('-')[1]}.dist-info"}
+    assert not [name for name in names if "recipe" in name or "test" in name]
+    venv.create(folder / "env", with_pip=True)
+    here = folder / "env" / "bin" / "python"
+    subprocess.run([here, "-m", "pip", "install", "-q", "--no-deps", wheel], check=True)
+    site = subprocess.run(
+        [here, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    # Dependencies come from the environment that runs the tests: no network, same versions.
+    (Path(site.stdout.strip()) / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    return folder / "env" / "bin"
+
+
+def test_the_wheel_runs(installed: Path, tmp_path: Path) -> None:
+    def glass(*args: str) -> str:
+        run = subprocess.run([installed / "glass", *args], capture_output=True, text=True, cwd=tmp_path, check=False)
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+
+    where = subprocess.run(
+        [installed / "python", "-c", "import glasscli; print(glasscli.__file__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert str(installed.parent) in where.stdout
+    assert "Usage: glass COMMAND" in glass("--help")
+    assert glass("generate", "Once upon a time", "-n", "5", "--temperature", "0").strip()
+    assert "softmax" in glass("dump-attn", "--layer", "2")
+    assert "GQA" in glass("kv-budget", "--hq", "32", "--hkv", "8")
+    assert "1,024" in glass("info")
+
+
+def test_help_and_sizes_import_nothing_heavy() -> None:
+    program = "import sys; from glasscli.cli.app import main; main({}); print(sorted({} & set(sys.modules)))"
+    for args in (["--help"], ["--version"], ["generate", "--help"], ["kv-budget", "--hq", "8", "--hkv", "2", "--json"]):
+        last = python("-c", program.format(args, HEAVY)).splitlines()[-1]
+        assert last == "[]", args
+    last = python("-c", program.format(["kv-budget", "--hq", "8", "--hkv", "2"], HEAVY - {"rich"})).splitlines()[-1]
+    assert last == "[]"
+
+
+def test_the_library_itself_imports_nothing_until_used() -> None:
+    assert python("-c", f"import sys, glasscli; print({HEAVY} & set(sys.modules))") == "set()\n"
+
+
+def modules(folder: str) -> list[Path]:
+    return sorted(path for path in (ROOT / folder).rglob("*.py") if not path.is_symlink())
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add(node.module or "")
+    return found
+
+
+def test_imports_point_one_way() -> None:
+    """cli → glasscli → NumPy: the library knows no terminal, the budget no NumPy."""
+    library = [path for path in modules("glasscli") if not {"cli", "weights"} & set(path.relative_to(ROOT).parts[1:])]
+    assert len(library) > 20
+    for path in library:
+        names = imports(path)
+        assert not {n for n in names if n.split(".")[0] in ("typer", "rich", "click")}, path
+        if path.name != "__main__.py":
+            assert not {n for n in names if n.startswith("glasscli.cli")}, path
+        if "budget" in path.parts:
+            assert not {n for n in names if n.split(".")[0] == "numpy"}, path
+
+
+def test_the_library_never_prints() -> None:
+    for path in modules("glasscli"):
+        relative = path.relative_to(ROOT).parts
+        if "cli" in relative[1:] or "weights" in relative[1:]:
+            continue
+        calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        assert not [c for c in calls if isinstance(c.func, ast.Name) and c.func.id in ("print", "input")], path
