@@ -78,7 +78,8 @@ def run(name: str, args: list[str]) -> int:
 
     module = import_module(f"glasscli.cli.{COMMANDS[name][0]}")
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command(name, context_settings={"help_option_names": ["-h", "--help"]})(module.command)
+    epilog = getattr(module, "EPILOG", None)  # examples, at the end of --help
+    app.command(name, epilog=epilog, context_settings={"help_option_names": ["-h", "--help"]})(module.command)
     try:
         code = app(args, prog_name=f"glass {name}", standalone_mode=False)
         return code if isinstance(code, int) else 0

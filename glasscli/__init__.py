@@ -17,8 +17,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from glasscli.cache import KVCache
     from glasscli.config import ModelConfig, RopeScaling, load_config
+    from glasscli.continuation import Step
     from glasscli.errors import CheckpointError, ConfigError, GlassError, TokenizerError, UsageError
-    from glasscli.generation import Step, generate
+    from glasscli.generation import generate
     from glasscli.layout import layout_of
     from glasscli.load import LoadedModel, load_model
     from glasscli.model.attention import attend, attend_blocked, causal_mask
@@ -31,7 +32,8 @@ _HOMES = {
     "cache": ["KVCache"],
     "config": ["ModelConfig", "RopeScaling", "load_config"],
     "errors": ["CheckpointError", "ConfigError", "GlassError", "TokenizerError", "UsageError"],
-    "generation": ["Step", "generate"],
+    "continuation": ["Step"],
+    "generation": ["generate"],
     "layout": ["layout_of"],
     "load": ["LoadedModel", "load_model"],
     "model.attention": ["attend", "attend_blocked", "causal_mask"],

@@ -106,8 +106,7 @@ def pick(
         token_id, p_sampled, n_kept = int(scores.argmax()), 1.0, 1
     else:
         weights = kept_weights(raw, params, seen_ids, banned_ids)
-        token_id = draw(weights, u)
-        p_sampled, n_kept = float(weights[token_id] / weights.sum()), int(np.count_nonzero(weights))
+        token_id, p_sampled, n_kept = draw(weights, u)
     return _describe(raw, token_id, p_sampled, n_kept)
 
 
@@ -151,12 +150,13 @@ def keep_top_p(weights: Array, p: float) -> None:
         return
     descending = np.sort(weights)[::-1]
     mass = descending.cumsum()
-    n_kept = 1 + int(np.searchsorted(mass[:-1], (p - MASS_ROUNDING) * mass[-1], side="left"))
+    n_kept = 1 + int(mass[:-1].searchsorted((p - MASS_ROUNDING) * mass[-1]))
     edge = descending[n_kept - 1]
-    tied = np.flatnonzero(weights == edge)
-    n_tied_kept = n_kept - int(np.count_nonzero(weights > edge))
-    weights[weights < edge] = 0
-    weights[tied[n_tied_kept:]] = 0
+    dropped = weights < edge
+    n_tied_out = weights.size - n_kept - int(np.count_nonzero(dropped))
+    if n_tied_out:
+        dropped[np.flatnonzero(weights == edge)[-n_tied_out:]] = True
+    weights[dropped] = 0
 
 
 def keep_min_p(weights: Array, p: float) -> None:
@@ -168,15 +168,20 @@ def keep_min_p(weights: Array, p: float) -> None:
         weights[weights < p * weights.max()] = 0
 
 
-def draw(weights: Array, u: float) -> int:
+def draw(weights: Array, u: float) -> tuple[int, float, int]:
     """The token at which the running sum of `weights` [V], in order of ids, passes the share u of the whole.
 
     In order of ids, not of weights: a rounding difference in the logits then moves the borders a little, but
     never makes two tokens change places.
+
+    Returns:
+        the token, its share of the whole, and how many weights are above 0.
     """
-    mass = weights.cumsum()
-    token_id = int(np.searchsorted(mass, u * mass[-1], side="right"))
-    return token_id if token_id < mass.size else int(np.flatnonzero(weights)[-1])
+    kept = np.flatnonzero(weights)
+    shares = weights[kept]
+    mass = shares.cumsum()
+    place = min(int(mass.searchsorted(u * mass[-1], side="right")), kept.size - 1)
+    return int(kept[place]), float(shares[place] / mass[-1]), kept.size
 
 
 def top_alternatives(logits_V: Array, n: int) -> tuple[tuple[int, float], ...]:

@@ -155,7 +155,8 @@ def test_min_p_is_relative_to_the_best(p: float, expected: list[int]) -> None:
     [(0.0, 1), (0.2499, 1), (0.25, 3), (0.7499, 3), (0.75, 4), (1 - 2**-53, 4)],
 )
 def test_a_draw_inverts_the_running_sum_and_skips_dropped_tokens(u: float, token_id: int) -> None:
-    assert draw(np.array([0.0, 1.0, 0.0, 2.0, 1.0, 0.0]), u) == token_id
+    weights = np.array([0.0, 1.0, 0.0, 2.0, 1.0, 0.0])
+    assert draw(weights, u) == (token_id, weights[token_id] / 4, 3)
 
 
 def test_draws_follow_the_probabilities() -> None:

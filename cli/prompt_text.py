@@ -1,0 +1,70 @@
+"""Where a prompt comes from: the command line, a pipe, a file. Never touches stdin unless it has to."""
+
+import os
+import sys
+from pathlib import Path
+
+from glasscli.cli.console import is_terminal, printable
+from glasscli.errors import UsageError
+
+STDIN = "-"
+
+
+def prompt_text(prompt: str | None) -> str:
+    """The prompt given, or what a pipe says when none is given or it is `-`.
+
+    One newline at the end of a pipe is left out, so that `echo hi | glass …` reads like `glass … hi`.
+
+    Raises:
+        UsageError: there is none, or it is not UTF-8.
+    """
+    if prompt is None and (sys.stdin is None or is_terminal(sys.stdin)):
+        raise UsageError('no prompt. Give one: glass generate "Once upon a time", or pipe one in.')
+    if prompt is None or prompt == STDIN:
+        text = decode(read_stdin(), "stdin")
+        return text.removesuffix("\n").removesuffix("\r")
+    return _repaired(prompt)
+
+
+def prompt_lines(path: str) -> list[str]:
+    """The lines of a file (`-`: of stdin), one prompt each. An empty line is an empty prompt.
+
+    Raises:
+        UsageError: the file can't be read, has no lines, or is not UTF-8.
+    """
+    try:
+        data = read_stdin() if path == STDIN else Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: can't be read ({getattr(error, 'strerror', None) or error})") from None
+    text = decode(data, "stdin" if path == STDIN else path).replace("\r\n", "\n").removesuffix("\n")
+    if not data:
+        raise UsageError(f"{path}: is empty; expected one prompt a line")
+    return text.split("\n")
+
+
+def read_stdin() -> bytes:
+    """All bytes of stdin."""
+    if sys.stdin is None:
+        raise UsageError("stdin is closed: there is no prompt to read")
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise UsageError(f"stdin can't be read ({error.strerror or error})") from None
+
+
+def decode(data: bytes, source: str) -> str:
+    """`data` as text; an error names the byte and where it stands."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        bad = data[error.start]
+        raise UsageError(
+            f"{printable(source)} is not UTF-8: byte 0x{bad:02x} at offset {error.start:,}. Convert it: iconv -t UTF-8"
+        ) from None
+
+
+def _repaired(prompt: str) -> str:
+    """An argument as the UTF-8 it was, also where the locale made Python take it for ASCII."""
+    if prompt.isascii() or not any("\ud800" <= c <= "\udfff" for c in prompt):
+        return prompt
+    return decode(os.fsencode(prompt), "the prompt")

@@ -1,0 +1,147 @@
+"""A run for machines: one JSON document, or one line a token. Both hold the same fields."""
+
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from glasscli.cli.console import write_json
+from glasscli.continuation import Step
+from glasscli.errors import TokenizerError
+from glasscli.generation import Generation
+from glasscli.load import LoadedModel
+from glasscli.tokenizer import Tokenizer
+
+SCHEMA = "glass.generate/1"
+
+
+class JsonView:
+    """Keeps the steps and writes one document at the end, also when the run was interrupted."""
+
+    def __init__(self, tokenizer: Tokenizer, prompt: str, settings: dict[str, Any], with_top: bool) -> None:
+        self._tokenizer, self._prompt, self._settings, self._with_top = tokenizer, prompt, settings, with_top
+        self._tokens: list[dict[str, Any]] = []
+
+    def start(self, run: Generation) -> None:
+        """Nothing to write yet."""
+
+    def step(self, step: Step) -> None:
+        """Keep a step."""
+        self._tokens.append(token_fields(step, self._tokenizer, self._with_top))
+
+    def rest(self, text: str) -> None:
+        """The run itself knows its text."""
+
+    def end(self, run: Generation) -> None:
+        """Write the document."""
+        write_json({**run_fields(run, self._prompt, self._settings), "tokens": self._tokens})
+        sys.stdout.flush()
+
+
+class JsonlView:
+    """Writes `{"event": "token", …}` for each token at once, then one `{"event": "done", …}`."""
+
+    def __init__(self, tokenizer: Tokenizer, prompt: str, settings: dict[str, Any], with_top: bool) -> None:
+        self._tokenizer, self._prompt, self._settings, self._with_top = tokenizer, prompt, settings, with_top
+
+    def start(self, run: Generation) -> None:
+        """Nothing to write yet."""
+
+    def step(self, step: Step) -> None:
+        """Write a line."""
+        fields = token_fields(step, self._tokenizer, self._with_top)
+        write_line({"event": "token", "index": step.index, "delta": step.text, **fields})
+
+    def rest(self, text: str) -> None:
+        """The last event has the whole text."""
+
+    def end(self, run: Generation) -> None:
+        """Write the last line."""
+        write_line({"event": "done", **run_fields(run, self._prompt, self._settings)})
+
+
+def write_line(fields: dict[str, Any]) -> None:
+    """Write one line of JSON to stdout at once."""
+    write_json(fields, indent=None)
+    sys.stdout.flush()
+
+
+def token_fields(step: Step, tokenizer: Tokenizer, with_top: bool) -> dict[str, Any]:
+    """A token for JSON. `text` is null where the token is no whole character by itself; `bytes` is hexadecimal."""
+    fields = {
+        **_token(step.token_id, tokenizer),
+        "logprob": step.logprob,
+        "p_sampled": step.p_sampled,
+        "rank": step.rank,
+        "entropy_bits": step.entropy_bits,
+        "n_kept": step.n_kept,
+    }
+    if with_top:
+        fields["top"] = [{**_token(token_id, tokenizer), "logprob": logprob} for token_id, logprob in step.top]
+    return fields
+
+
+def run_fields(run: Generation, prompt: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """All of a run but its tokens."""
+    n = len(run.token_ids)
+    return {
+        "schema": SCHEMA,
+        "model": model_fields(run.loaded),
+        **result_fields(run, prompt),
+        "sampling": settings,
+        "timings": {
+            "prefill_s": run.prefill_s,
+            "prefill_tokens": len(run.prompt.token_ids),
+            "decode_s": run.decode_s,
+            "decode_tokens": max(0, n - 1),
+            "decode_tokens_per_s": (n - 1) / run.decode_s if run.decode_s else None,
+        },
+        "kv_cache": {
+            "used_bytes": run.cache.used_bytes if run.cache else 0,
+            "allocated_bytes": run.cache.nbytes if run.cache else 0,
+        },
+    }
+
+
+def result_fields(run: Generation, prompt: str) -> dict[str, Any]:
+    """What was read, what was written, and why it ended."""
+    return {
+        "prompt": prompt,
+        "prompt_ids": list(run.prompt.token_ids),
+        "n_dropped": run.prompt.n_dropped,
+        "text": run.text,
+        "finish_reason": run.finish_reason,
+        "stop_string": run.written.stop_string,
+        "seed": run.seed,
+        "perplexity": run.written.perplexity,
+    }
+
+
+def model_fields(loaded: LoadedModel) -> dict[str, Any]:
+    """Which model it was."""
+    config = loaded.config
+    return {
+        "name": loaded.folder.resolve().name,
+        "parameters": config.n_parameters,
+        "layers": config.n_layers,
+        "context": config.max_seq_len,
+        "vocab_size": config.vocab_size,
+    }
+
+
+def settings_fields(options: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a run, as the options gave them."""
+    params = options["params"]
+    rest = {key: value for key, value in options.items() if key not in ("params", "seed", "n_top")}
+    return {**asdict(params), "greedy": params.greedy, **rest}
+
+
+def _token(token_id: int, tokenizer: Tokenizer) -> dict[str, Any]:
+    try:
+        data = tokenizer.piece_bytes(token_id)
+    except TokenizerError:  # a row of the embedding that no token has
+        data = b""
+    try:
+        text = data.decode() if data else None
+    except UnicodeDecodeError:
+        text = None
+    return {"id": token_id, "text": text, "bytes": data.hex()}
