@@ -1,0 +1,113 @@
+"""What vLLM reserves, each rule against sizes it logged or numbers worked by hand."""
+
+import pytest
+from hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
+
+from glasscli.budget.families import Layout
+from glasscli.budget.fit import capacity
+from glasscli.budget.kinds import (
+    ChunkedAttention,
+    CrossAttention,
+    FullAttention,
+    LatentAttention,
+    SlidingAttention,
+)
+from glasscli.budget.plan import Sizer
+from glasscli.budget.request import Request
+from glasscli.budget.states import KDA, DeltaNet, Mamba2
+from glasscli.errors import GlassError, UsageError
+
+
+def test_pages_are_rounded_up_for_each_sequence() -> None:
+    assert sized(LLAMA_8B, 17, batch=3, engine="vllm").bytes_total == 3 * 32 * 131072
+    assert sized(LLAMA_8B, 17, engine="vllm", block_size=128).bytes_total == 128 * 131072
+
+
+@pytest.mark.parametrize(
+    ("tokens", "rows"), [(131072, 8336), (8192, 8208), (100, 128)]
+)  # ⌈min(127 + 8192, T) / 16⌉ + 1 pages
+def test_sliding_layers_are_charged_for_a_step_and_a_page(tokens: int, rows: int) -> None:
+    assert line(sized(GPT_OSS, tokens, engine="vllm"), "sliding") == rows * 12 * 2048
+
+
+def test_chunked_layers_are_charged_for_a_step() -> None:
+    layers = (*(ChunkedAttention(8, 128, 128, 8192),) * 3, FullAttention(8, 128, 128)) * 12
+    budget = sized(Layout("llama4_text", layers, n_heads=40), 131072, engine="vllm")
+    assert line(budget, "chunked") == (8192 + 8192) * 36 * 4096
+
+
+def test_without_the_hybrid_manager_windows_are_not_used() -> None:
+    budget = sized(GPT_OSS, 131072, engine="vllm", hybrid_manager=False)
+    assert budget.bytes_total == 131072 * 24 * 2048
+
+
+def test_narrow_layers_get_longer_pages() -> None:
+    # Gemma 4 E2B: 256-wide sliding layers beside 512-wide full ones; vLLM logged 3.25 requests in 0.93 GiB
+    layers = (*(SlidingAttention(1, 256, 256, 512),) * 4, FullAttention(1, 512, 512)) * 3
+    request = Request(Layout("gemma4_text", layers, n_heads=8), 32768, engine="vllm")
+    assert sorted(Sizer(request).engine.pages.tokens.values()) == [16, 32]  # type: ignore[attr-defined]
+    assert capacity(request, int(0.9338 * 2**30)).concurrency == pytest.approx(3.25, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("states", "attention", "hint", "k_dtype", "tokens"),
+    [
+        (DeltaNet(16, 48, 128, 128, 4), FullAttention(4, 256, 256), "f32", None, 784),  # Qwen3.6-27B, logged
+        (DeltaNet(16, 48, 128, 128, 4), FullAttention(4, 256, 256), "f32", "fp8", 1568),  # the same, logged
+        (DeltaNet(16, 32, 128, 128, 4), FullAttention(4, 256, 256), "f32", None, 528),  # Qwen3.5-9B, logged
+        (DeltaNet(16, 32, 128, 128, 4), FullAttention(2, 256, 256), None, None, 544),  # Qwen3-Next, logged
+    ],
+)
+def test_attention_pages_grow_until_one_holds_a_state(
+    states: DeltaNet, attention: FullAttention, hint: str | None, k_dtype: str | None, tokens: int
+) -> None:
+    layout = Layout("x", (states, states, states, attention), n_heads=None, state_dtype_hint=hint)
+    assert Sizer(Request(layout, 1, engine="vllm", k_dtype=k_dtype)).engine.span == tokens
+
+
+def test_a_state_costs_a_whole_page() -> None:
+    # logged for Qwen3.6-27B in fp8: 8.18 GiB needed for 262,144 tokens, pages of 1568 tokens × 2048 B
+    budget = sized(QWEN_27B, 262144, engine="vllm", k_dtype="fp8")
+    assert budget.bytes_total == (168 * 16 + 48) * 1568 * 2048
+    cached = sized(QWEN_27B, 262144, engine="vllm", k_dtype="fp8", mamba_cache_mode="align")
+    assert line(cached, "deltanet") == 2 * line(budget, "deltanet")
+
+
+def test_blocks_and_concurrency_are_vllms() -> None:
+    # logged: 5.15x for 32,768 tokens in 6.67 GiB: 139 blocks, 21 of attention and 3 × 2 of state for a request
+    request = Request(QWEN_27B, 32768, engine="vllm", k_dtype="fp8", mamba_cache_mode="align")
+    found = capacity(request, int(6.67 * 2**30))
+    assert (found.n_blocks, found.blocks_per_request, found.page_tokens) == (139, 27, 1568)
+    assert found.tokens(32768) == 139 * 32768 // 27
+    with pytest.raises(UsageError, match="vLLM"):
+        capacity(Request(QWEN_27B, 32768), 2**30)
+
+
+def test_latents_in_vllm() -> None:
+    assert sized(DEEPSEEK_V3, 64, engine="vllm").bytes_total == 64 * 61 * 576 * 2
+    assert sized(DEEPSEEK_V3, 65, engine="vllm", k_dtype="fp8").bytes_total == 128 * 61 * 576
+    assert sized(DEEPSEEK_V32, 64, engine="vllm", k_dtype="fp8").bytes_total == 64 * 61 * (656 + 132)
+    assert sized(DEEPSEEK_V32, 64, engine="vllm").bytes_total == 64 * 61 * (576 * 2 + 132)
+
+
+def test_the_encoder_is_held_once_in_pages() -> None:
+    layer = FullAttention(12, 64, 64), CrossAttention(12, 64, 64)
+    layout = Layout("whisper", layer * 12, n_heads=12, encoder_tokens=1500)
+    assert line(sized(layout, 448, engine="vllm"), "cross") == 1504 * 12 * 2 * 768 * 2
+    assert line(sized(layout, 448), "cross") == 1500 * 12 * 2 * 768 * 2
+    assert line(sized(layout, 448, block_size=256), "full") == 512 * 12 * 2 * 768 * 2
+    assert line(sized(layout, 448, encoder_tokens=0), "cross") == 0
+
+
+def test_hybrids_of_unlike_attention_are_not_guessed() -> None:
+    layout = Layout("x", (Mamba2(64, 64, 128, 8, 4), FullAttention(8, 128, 128), FullAttention(4, 128, 128)))
+    with pytest.raises(GlassError, match="several widths"):
+        sized(layout, 100, engine="vllm")
+
+
+def test_kda_keeps_its_state_in_float32() -> None:
+    kimi = Layout("kimi_linear", (KDA(32, 128, 4), LatentAttention(512, 64, n_heads=32)), n_heads=32)
+    state = (3 * 32 * 128 * 3) * 2 + 32 * 128 * 128 * 4
+    page = -(-state // 1152)
+    assert Sizer(Request(kimi, 1, engine="vllm")).engine.span == -(-page // 64) * 64
+    assert line(sized(kimi, 1, engine="llama.cpp"), "kda") == (3 * 32 * 128 * 3 + 32 * 128 * 128) * 4
