@@ -1,17 +1,32 @@
 """`glass kv-budget`: how big is the KV cache? Parse, ask the library, show."""
 
+import shlex
+
 from glasscli.budget.answers import Answer, answer
+from glasscli.budget.emit import command_line
+from glasscli.budget.model_facts import MODELS, Model
+from glasscli.budget.models import AS_OF
 from glasscli.budget.questions import Settings
 from glasscli.budget.sizes import format_bytes
-from glasscli.budget.subjects import Heads
+from glasscli.budget.source import read_config, title_of
+from glasscli.budget.subjects import Heads, Subject, from_config, from_name
+from glasscli.budget.sweep import curve, spaced
 from glasscli.cli import console
 from glasscli.cli import kv_options as o
 from glasscli.cli import kv_parse as parse
 from glasscli.cli.console import Color, note
 from glasscli.cli.options import ColorOption, Json, Quiet
-from glasscli.cli.views import kv_data, kv_table
+from glasscli.cli.views import kv_compare, kv_config, kv_data, kv_sweep, kv_table
 from glasscli.cli.views.kv_screen import Screen
-from glasscli.errors import GlassError
+from glasscli.errors import ConfigError, GlassError, UsageError
+
+EPILOG = """\b
+Examples:
+  glass kv-budget --hq 32 --hkv 8 --ctx 8k,128k
+  glass kv-budget --config path/to/config.json --budget 24GiB --batch 4
+  glass kv-budget --model deepseek-v3 --engine vllm --tp 8 --batch 64
+  glass kv-budget --compare llama-2-70b,llama-3.1-70b,gemma-3-27b --sweep
+  glass kv-budget --model llama-3.1-8b --k-dtype q8_0 --v-dtype q4_0 --emit llama.cpp"""
 
 
 def command(
@@ -49,16 +64,9 @@ def command(
 ) -> int:
     """How many bytes does a KV cache take, and how much fits?
 
-    Three ways in: head counts, a config.json, or the name of a well-known model.
-
-    \b
-      glass kv-budget --hq 32 --hkv 8 --ctx 8k,128k
-      glass kv-budget --config path/to/config.json --budget 24GiB
-      glass kv-budget --model deepseek-v3 --engine vllm --tp 8 --batch 64
-      glass kv-budget --compare llama-2-70b,llama-3.1-70b,deepseek-v3 --sweep
-
-    Numbers take k = 1024 and m = 1024²; sizes are printed in KiB, MiB and GiB, and as exact integers in
-    --json and --csv. Where several contexts are given, single answers are about the longest.
+    Three ways in: head counts, a config.json, or the name of a well-known model. Numbers take k = 1024 and
+    m = 1024²; sizes are printed in KiB, MiB and GiB, and as exact integers of bytes in --json and --csv. Where
+    several contexts are given, single answers are about the longest.
     """
     asked = o.Asked(**locals())
     try:
@@ -73,16 +81,56 @@ def command(
 def run(asked: o.Asked) -> int:
     """Answer what was asked; the exit code."""
     parse.check(asked)
+    if asked.list_models:
+        return run_list(asked)
     settings = parse.settings(asked)
     if asked.hq is not None:
         return run_heads(asked, settings, parse.heads(asked))
-    return 0
+    if asked.compare is not None:
+        return run_compare(asked, settings)
+    name = asked.config or asked.model or ""
+    subject = subject_of(name, settings.engine, path=asked.config is not None)
+    return run_model(asked, parse.shortened(asked, settings, subject), subject)
+
+
+def subject_of(name: str, engine: str, path: bool) -> Subject:
+    """The model called `name`, or described by the file at `name`."""
+    if not path:
+        return from_name(name, engine)
+    try:
+        return from_config(read_config(name), engine, "" if name == "-" else title_of(name))
+    except ConfigError as error:
+        prefix = "" if str(error).startswith((name, "standard input")) else f"{parse.where(name)}: "
+        raise ConfigError(f"{prefix}{error}", error.field) from None
+
+
+def run_model(asked: o.Asked, settings: Settings, subject: Subject) -> int:
+    """One model: everything there is to say about its cache."""
+    available, bandwidth = parse.size("--budget", asked.budget), parse.bandwidth(asked)
+    if asked.emit is not None:
+        return run_emit(asked, settings, subject, available)
+    if asked.sweep:
+        return run_sweep(asked, settings, [subject], available)
+    answered = answer(subject, settings, available)
+    if asked.as_json:
+        console.write_json(kv_data.document(answered, bandwidth))
+    elif asked.as_csv:
+        kv_data.show_csv([answered])
+    else:
+        screen = Screen(asked.color)
+        kv_config.show(answered, bandwidth, parse.assumed_of_model(asked, settings), screen, asked.quiet)
+        screen.show()
+    return verdict(asked, answered)
 
 
 def run_heads(asked: o.Asked, settings: Settings, heads: Heads) -> int:
     """MHA, GQA and MQA from head counts."""
     available, bandwidth = parse.size("--budget", asked.budget), parse.bandwidth(asked)
     variants = heads.variants()
+    if asked.emit is not None:
+        return run_emit(asked, settings, heads.subject(), available)
+    if asked.sweep:
+        return run_sweep(asked, settings, [variant.subject() for variant in variants], available)
     answers = tuple(answer(variant.subject(), settings, available) for variant in variants)
     chosen = answers[variants.index(heads)]
     if asked.as_json:
@@ -91,9 +139,80 @@ def run_heads(asked: o.Asked, settings: Settings, heads: Heads) -> int:
         kv_data.show_csv(answers)
     else:
         screen = Screen(asked.color)
-        kv_table.show(kv_table.HeadsPage(heads, variants, answers, bandwidth, parse.assumed(asked)), screen)
+        kv_table.show(
+            kv_table.HeadsPage(heads, variants, answers, bandwidth, parse.assumed(asked)), screen, asked.quiet
+        )
         screen.show()
     return verdict(asked, chosen)
+
+
+def run_compare(asked: o.Asked, settings: Settings) -> int:
+    """Several models side by side."""
+    available, bandwidth = parse.size("--budget", asked.budget), parse.bandwidth(asked)
+    subjects = [subject_of(name, settings.engine, path) for name, path in parse.compared(asked)]
+    if asked.sweep:
+        return run_sweep(asked, settings, subjects, available)
+    answers = [answer(subject, settings, available) for subject in subjects]
+    if asked.as_json:
+        models = [kv_data.document(answered, bandwidth) for answered in answers]
+        console.write_json({"schema": kv_data.SCHEMA, "models": models})
+    elif asked.as_csv:
+        kv_data.show_csv(answers)
+    else:
+        screen = Screen(asked.color)
+        kv_compare.show(answers, parse.assumed_of_model(asked, settings), screen, asked.quiet)
+        screen.show()
+    return max(verdict(asked, answered) for answered in answers)
+
+
+def run_sweep(asked: o.Asked, settings: Settings, subjects: list[Subject], available: int | None) -> int:
+    """Bytes over context, as a plot or as data."""
+    if len(subjects) > kv_sweep.MOST:
+        raise UsageError(f"--sweep: at most {kv_sweep.MOST} models in one plot, found {len(subjects)}")
+    screen = Screen(asked.color)
+    log = asked.axis is o.Axis.log
+    first, last = parse.span(asked, settings, subjects)
+    lengths = spaced(first, last, kv_sweep.columns(screen) if not asked.as_json and not asked.as_csv else 65, log)
+    curves = [curve(subject, settings, lengths) for subject in subjects]
+    if asked.as_json or asked.as_csv:
+        kv_data.show_sweep(curves, settings, asked.as_csv)
+    else:
+        kv_sweep.show(curves, log, available, screen)
+        screen.show()
+    return 0
+
+
+def run_emit(asked: o.Asked, settings: Settings, subject: Subject, available: int | None) -> int:
+    """The plan as the engine's command line; on stderr, what it will need."""
+    assert asked.emit is not None
+    answered = answer(subject, settings, available)
+    model = asked.config if asked.config not in (None, "-") else "MODEL"
+    words = command_line(asked.emit.value, settings, answered.main, subject.layout.dtype, model, available)
+    console.write(shlex.join(words))
+    if not asked.quiet:
+        need = format_bytes(answered.main.per_rank.bytes)
+        note(f"{need} of cache on a rank for {settings.batch:,} × {settings.main:,} tokens ({settings.engine})")
+    return verdict(asked, answered)
+
+
+def run_list(asked: o.Asked) -> int:
+    """The models that have a name."""
+    sizes = [size_of(model) for model in MODELS]
+    if asked.as_json or asked.as_csv:
+        kv_data.show_models(MODELS, sizes, AS_OF, asked.as_csv)
+    else:
+        screen = Screen(asked.color)
+        kv_compare.show_list(MODELS, sizes, AS_OF, screen)
+        screen.show()
+    return 0
+
+
+def size_of(model: Model) -> int | None:
+    """Bytes of one sequence of 8,192 tokens; None if the model can't be sized."""
+    try:
+        return Settings().budget(from_config(model.config)).bytes_total
+    except GlassError:
+        return None
 
 
 def verdict(asked: o.Asked, chosen: Answer) -> int:

@@ -1,13 +1,16 @@
 """From what was typed to what is meant: every mistake of the command line is found here, before any work."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from glasscli.budget.dtypes import dtype_named
 from glasscli.budget.questions import Settings
 from glasscli.budget.request import ENGINE_OPTIONS
 from glasscli.budget.sizes import LARGEST, parse_bandwidth, parse_bytes, parse_counts
-from glasscli.budget.subjects import MOST_LAYERS, Heads, divisors_near
-from glasscli.cli.kv_options import Asked
+from glasscli.budget.subjects import MOST_LAYERS, Heads, Subject, divisors_near
+from glasscli.cli.kv_options import Asked, Engine
 from glasscli.errors import UsageError
 
 CONTEXTS = (1024, 8192, 32768, 131072)
@@ -113,7 +116,7 @@ def settings(asked: Asked) -> Settings:
         batch=count("--batch", asked.batch),
         k_dtype=dtype("--k-dtype", asked.k_dtype) or both,
         v_dtype=dtype("--v-dtype", asked.v_dtype) or both,
-        engine=asked.engine.value,
+        engine=engine(asked),
         encoder_tokens=None if encoder is None else 0 if encoder == "0" else count("--encoder-tokens", encoder),
         tp=count("--tp", asked.tp, most=65536),
         pp=count("--pp", asked.pp, most=65536),
@@ -134,20 +137,72 @@ def assumed(asked: Asked) -> tuple[str, ...]:
     return tuple(f"{name} {default}" for name, value, default in flags if value is None)
 
 
+def assumed_of_model(asked: Asked, plan: Settings) -> tuple[str, ...]:
+    """What was not said about a model, as flags that can be pasted."""
+    contexts = ",".join(f"{n}" for n in plan.tokens)
+    flags = [("--batch", asked.batch != "1", "1"), ("--engine", asked.engine is not Engine.logical, "logical")]
+    flags.append(("--ctx", bool(asked.tokens), contexts))
+    return tuple(f"{name} {default}" for name, given, default in flags if not given)
+
+
+def shortened(asked: Asked, plan: Settings, subject: Subject) -> Settings:
+    """`plan` with default contexts that the model was made for."""
+    most = subject.logical.max_positions
+    if asked.tokens or most is None:
+        return plan
+    tokens = tuple(n for n in CONTEXTS if n < most)
+    return replace(plan, tokens=(*tokens, most), focus=min(FOCUS, most))
+
+
+def compared(asked: Asked) -> list[tuple[str, bool]]:
+    """The models of `--compare`: a name or a path, and whether it is a path."""
+    names = [name.strip() for name in (asked.compare or "").split(",") if name.strip()]
+    if len(names) < 2:
+        raise UsageError(
+            "--compare takes two or more models with commas between: --compare llama-2-70b,mistral-7b-v0.1"
+        )
+    if names.count("-") > 1:
+        raise UsageError("--compare: standard input can be read once")
+    return [(name, name == "-" or name.endswith(".json") or Path(name).exists()) for name in names]
+
+
+def span(asked: Asked, plan: Settings, subjects: Sequence[Subject]) -> tuple[int, int]:
+    """The contexts that a sweep goes from and to: those asked for, else all that the models were made for."""
+    if asked.tokens and len(plan.tokens) > 1:
+        return min(plan.tokens), max(plan.tokens)
+    most = [subject.logical.max_positions or CONTEXTS[-1] for subject in subjects]
+    last = plan.tokens[0] if asked.tokens else max(most)
+    return max(1, min(128, last // 8)), last
+
+
+def where(name: str) -> str:
+    """How a config is called in messages."""
+    return "standard input" if name == "-" else name
+
+
+def engine(asked: Asked) -> str:
+    """Whose memory to count; `--emit` counts what the engine it writes for allocates."""
+    if asked.emit is None or asked.engine.value == asked.emit.value:
+        return asked.engine.value
+    if asked.engine is not Engine.logical:
+        raise UsageError(f"--engine {asked.engine.value} and --emit {asked.emit.value} are different engines")
+    return asked.emit.value
+
+
 def options(asked: Asked) -> dict[str, Any]:
     """Settings of the engine, by its own names, from `--setting name=value` and `--page`."""
-    offered = ENGINE_OPTIONS[asked.engine.value]
+    offered = ENGINE_OPTIONS[engine(asked)]
     found: dict[str, Any] = {}
     for text in asked.setting or []:
         name, equals, value = (part.strip() for part in text.partition("="))
         name = name.replace("-", "_")
         if name not in offered or not equals:
             known = ", ".join(f"{key} ({option.says})" for key, option in offered.items()) or "none"
-            raise UsageError(f"--setting {text!r}: write NAME=VALUE. Settings of {asked.engine.value}: {known}.")
+            raise UsageError(f"--setting {text!r}: write NAME=VALUE. Settings of {engine(asked)}: {known}.")
         found[name] = setting_value(text, value.lower(), offered[name].type)
     if asked.page is not None:
         if "block_size" not in offered:
-            raise UsageError(f"--page: {asked.engine.value} has no pages")
+            raise UsageError(f"--page: {engine(asked)} has no pages")
         found["block_size"] = count("--page", asked.page, most=2**30)
     return found
 

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from glasscli.budget.answers import Answer
+from glasscli.budget.model_facts import Model
 from glasscli.budget.plan import Budget
+from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import Heads
+from glasscli.budget.sweep import Curve
 from glasscli.cli import console
 from glasscli.errors import GlassError
 
@@ -159,6 +162,44 @@ def rows(answer: Answer, budget: Budget) -> list[Mapping[str, object]]:
             "bytes": budget.bytes_total,
         },
     ]
+
+
+def show_sweep(curves: Sequence[Curve], settings: Settings, as_csv: bool) -> None:
+    """Bytes over context: a list of points for each model, or a CSV row for each point."""
+    if as_csv:
+        columns = ("model", "engine", "batch", "k_dtype", "v_dtype", "tokens", "bytes")
+        points = [
+            (curve.name, settings.engine, settings.batch, curve.k_dtype, curve.v_dtype, tokens, size)
+            for curve in curves
+            for tokens, size in zip(curve.tokens, curve.sizes, strict=True)
+        ]
+        write_csv(columns, [dict(zip(columns, point, strict=True)) for point in points])
+        return
+    sweep = [
+        {
+            "model": curve.name,
+            "k_dtype": curve.k_dtype,
+            "v_dtype": curve.v_dtype,
+            "windows": list(curve.knees),
+            "tokens": list(curve.tokens),
+            "bytes": list(curve.sizes),
+        }
+        for curve in curves
+    ]
+    console.write_json({"schema": SCHEMA, "engine": settings.engine, "batch": settings.batch, "sweep": sweep})
+
+
+def show_models(models: Sequence[Model], sizes: Sequence[int | None], as_of: str, as_csv: bool) -> None:
+    """The named models and the fields of config.json that size them."""
+    table = [
+        {"name": model.name, "kind": model.kind, "date": model.date, "source": model.source, "bytes_at_8192": size}
+        for model, size in zip(models, sizes, strict=True)
+    ]
+    if as_csv:
+        write_csv(("name", "kind", "date", "source", "bytes_at_8192"), table)
+    else:
+        said = [{**row, "config": model.config} for row, model in zip(table, models, strict=True)]
+        console.write_json({"schema": SCHEMA, "as_of": as_of, "models": said})
 
 
 def write_csv(columns: Sequence[str], table: Sequence[Mapping[str, object]]) -> None:

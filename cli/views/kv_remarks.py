@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from glasscli.budget.answers import Answer
+from glasscli.budget.plan import Budget
 from glasscli.budget.sizes import decimal, format_seconds, short_bytes
 from glasscli.cli.views.kv_screen import Screen
 
@@ -46,6 +47,35 @@ def per_rank(answer: Answer, screen: Screen) -> None:
     pieces = [f"{short_bytes(budget.per_rank.bytes)} on the fullest,"]
     pieces.append(f"{short_bytes(budget.bytes_total)} on all {settings.tp * settings.pp * settings.dp:,} ({split})")
     screen.flow(label("per rank"), pieces, gap=1)
+
+
+def fits(answer: Answer, screen: Screen) -> None:
+    """What the budget has room for: the longest context, the largest batch, tokens in all."""
+    fit, settings = answer.fit, answer.settings
+    if fit is None:
+        return
+    where = " a rank" if settings.tp * settings.pp * settings.dp > 1 else ""
+    verdict = "fits" if fit.fits else "does not fit"
+    need = f"{short_bytes(fit.bytes)} needed: {verdict};"
+    sequences = "a sequence" if settings.batch == 1 else f"each of {settings.batch:,} sequences"
+    longest = "nothing" if fit.max_tokens == 0 else f"{count(fit.max_tokens)} tokens"
+    most = "no sequence" if fit.max_batch == 0 else f"{count(fit.max_batch)} sequence{'s' * (fit.max_batch != 1)}"
+    pieces = [f"of {short_bytes(fit.budget_bytes)}{where}, {need}", f"room for {longest} in {sequences}"]
+    if fit.tokens_in_all is not None and settings.batch > 1:
+        pieces[-1] += f" ({fit.tokens_in_all:,} in all)"
+    pieces[-1] += ","
+    screen.flow(label("budget"), [*pieces, f"or {most} of {settings.main:,}"], gap=1)
+
+
+def count(value: int | None) -> str:
+    """A number, or that memory does not bound it."""
+    return "any number of" if value is None else f"{value:,}"
+
+
+def notes(budget: Budget, screen: Screen) -> None:
+    """What was assumed and where the engine differs, a line each."""
+    for i, text in enumerate(budget.notes):
+        screen.flow(label("note" if i == 0 else ""), [text], gap=1)
 
 
 def joined(words: Sequence[str], last: str) -> str:

@@ -45,12 +45,14 @@ class HeadsPage:
         return tuple(answer.fit for answer in self.answers if answer.fit is not None)
 
 
-def show(page: HeadsPage, screen: Screen) -> None:
-    """The whole page."""
-    formula(page, screen)
+def show(page: HeadsPage, screen: Screen, quiet: bool = False) -> None:
+    """The whole page; if `quiet`, without what was assumed and what follows."""
+    formula(page, screen, quiet)
     screen.blank()
     if not table(page, screen) and not table(page, screen, short=True):
         stacked(page, screen)
+    if quiet:
+        return
     screen.blank()
     decode_step(page.answer, page.bandwidth, screen)
     other_types(page.answer, screen)
@@ -58,7 +60,7 @@ def show(page: HeadsPage, screen: Screen) -> None:
     screen.flow(label("tensor ranks"), ranks(page.heads, page.answer.main.logical_bytes), gap=1)
 
 
-def formula(page: HeadsPage, screen: Screen) -> None:
+def formula(page: HeadsPage, screen: Screen, quiet: bool) -> None:
     """The formula with its numbers, and what was assumed as flags that can be pasted."""
     heads, budget = page.heads, page.answer.main
     k, v = budget.k_dtype, budget.v_dtype
@@ -72,7 +74,7 @@ def formula(page: HeadsPage, screen: Screen) -> None:
     product = f"{size:,} B" + (f" = {short_bytes(size)}" if size >= 1024 else "")
     screen.say(f"K,V per token = {' × '.join(factors)} = {product}", style="bold", indent=2)
     screen.say(sharing(heads), style="dim", indent=2)
-    if page.assumed:
+    if page.assumed and not quiet:
         screen.flow("assumed: ", page.assumed)
 
 

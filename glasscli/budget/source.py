@@ -111,3 +111,10 @@ def kind(document: object) -> str:
     """A JSON value's type, in words."""
     names = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
     return names.get(type(document), "a number")
+
+
+def title_of(where: str) -> str:
+    """What to call the config at `where`: the folder's name, or the file's when it says more than config.json."""
+    path = Path(where)
+    named = path.parent if path.name == "config.json" else path
+    return named.resolve().name.removesuffix(".json") or str(path)
