@@ -4,7 +4,6 @@ One `model.safetensors`, or shards with `model.safetensors.index.json`. A tensor
 the index says.
 """
 
-import hashlib
 import json
 from pathlib import Path
 
@@ -61,6 +60,8 @@ def weight_files(folder: str | Path) -> list[Path]:
 
 def weights_hash(folder: str | Path) -> str:
     """SHA-256 over the bytes of the weight files in the order of their names, as 64 hexadecimal digits."""
+    import hashlib
+
     digest = hashlib.sha256()
     for path in weight_files(folder):
         with path.open("rb") as file:

@@ -10,7 +10,6 @@ import pytest
 from model_folders import byte_level, write_folder
 from random_llama import settings
 
-
 # Few examples and no time limit each: the suite must be quick, and a busy machine must not fail it.
 hypothesis.settings.register_profile("quick", max_examples=60, deadline=None)
 hypothesis.settings.load_profile("quick")
