@@ -102,7 +102,7 @@ class Logical:
         """Rows of one sequence that belong to the prefix all sequences share, in whole pages."""
         prefix = min(self.request.prefix_shared, tokens) // self.page * self.page
         if isinstance(part, CompressedAttention) and position > 0:
-            return min(rows, prefix // part.ratio)
+            return min(rows, prefix // (part.ratio or 1))
         return max(0, rows - (up(tokens, self.page) - prefix))
 
     def notes(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from glasscli.budget.plan import Sizer
 from glasscli.budget.request import Request
-from glasscli.budget.vllm import Vllm
+from glasscli.budget.vllm import Vllm, group_size
 from glasscli.errors import UsageError
 
 ENDLESS = 10**18  # what still fits at this length or batch is not bounded by memory
@@ -89,16 +89,14 @@ class Capacity:
 def capacity(request: Request, budget_bytes: int) -> Capacity:
     """How vLLM would divide `budget_bytes` of one device into blocks, for requests of `request.tokens`.
 
-    Layers that keep the same thing form groups of equal size, and a block is one page of every layer of a group;
-    a group that is not full wastes the rest. Source: vLLM's `get_kv_cache_groups`.
+    Layers that keep the same thing form groups of equal size, and a block is one page of every layer of a group.
     """
     sizer = Sizer(request)
     engine = sizer.engine
     if not isinstance(engine, Vllm):
         raise UsageError(f"blocks are vLLM's; {request.engine} has none")
     counts = {part: count for part, count in sizer.parts.items() if sizer.hold(part, request.tokens, 1)}
-    fewest, most = min(counts.values()), max(counts.values())
-    in_group = most if 4 * most < 5 * fewest else fewest
+    in_group = group_size(counts.values())
     blocks = largest_page = 0
     for part, count in counts.items():
         page = engine.page_bytes(sizer.shards[part])

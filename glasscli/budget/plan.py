@@ -11,7 +11,7 @@ from glasscli.budget.kinds import CompressedAttention, Kind, NoCache, each_part
 from glasscli.budget.llama_cpp import LlamaCpp
 from glasscli.budget.parallel import replicas, shard_all, stages
 from glasscli.budget.request import Request
-from glasscli.budget.vllm import Vllm
+from glasscli.budget.vllm import Vllm, group_size
 
 BUILD: dict[str, Callable[[Request, tuple[Kind, ...]], Engine]] = {
     "logical": Logical,
@@ -109,7 +109,7 @@ class Sizer:
         """The line of a table for all layers of this kind."""
         tokens, batch = self.request.tokens, self.request.batch
         held = self.held(part, tokens, batch)
-        span = self.engine.span * (part.ratio if isinstance(part, CompressedAttention) else 1)
+        span = self.engine.span * ((part.ratio or 1) if isinstance(part, CompressedAttention) else 1)
         at = up(tokens, span)
         before, after = total(self.held(part, at, batch)), total(self.held(part, at + span, batch))
         per_token = (after - before) // (span * batch)
@@ -128,7 +128,7 @@ def plan(request: Request) -> Budget:
     lines = tuple(sizer.line(part) for part in sizer.parts)
     bytes_total = sum(line.bytes for line in lines)
     logical_bytes = needed(request, sizer.engine)
-    notes = (*request.layout.notes, *sizer.engine.notes(), *compared(request, bytes_total, logical_bytes))
+    notes = (*request.layout.notes, *sizer.engine.notes(), *idle(sizer), *compared(request, bytes_total, logical_bytes))
     return Budget(
         request=request,
         bytes_total=bytes_total,
@@ -157,6 +157,20 @@ def needed(request: Request, engine: Engine) -> int:
         **plain,
     )
     return Sizer(bare).total(request.tokens, request.batch)
+
+
+def idle(sizer: Sizer) -> tuple[str, ...]:
+    """A line about pages that vLLM's groups of layers leave unused, where a group is not full."""
+    tokens, batch = sizer.request.tokens, sizer.request.batch
+    size = {part: total(sizer.hold(part, tokens, batch)) for part in sizer.parts}
+    counts = {part: count for part, count in sizer.parts.items() if size[part]}
+    if not isinstance(sizer.engine, Vllm) or not counts:
+        return ()
+    in_group = group_size(counts.values())
+    idle_bytes = sum((up(count, in_group) - count) * size[part] for part, count in counts.items())
+    if not idle_bytes:
+        return ()
+    return (f"vLLM groups layers by {in_group}: groups that are not full keep {idle_bytes:,} B a rank idle",)
 
 
 def compared(request: Request, allocated: int, logical_bytes: int) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ Source: vLLM's `v1/kv_cache_interface.py` (`max_memory_usage_bytes`), `v1/core/k
 and 1568 tokens that it logged for Qwen3-Next and Qwen3.5/3.6 are reproduced by the tests.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from math import lcm
 
@@ -181,6 +182,15 @@ class Vllm:
         if self.request.prefix_shared:
             said.append("a shared prefix is kept once in whole pages; windows and states are each sequence's own")
         return tuple(said)
+
+
+def group_size(counts: Collection[int]) -> int:
+    """Layers in a group, given how many layers there are of each kind: all groups of a pool are equally large.
+
+    A group that is not full wastes the rest of its pages. Source: vLLM's `get_kv_cache_groups`.
+    """
+    fewest, most = min(counts), max(counts)
+    return most if 4 * most < 5 * fewest else fewest
 
 
 def is_state(part: Kind) -> bool:

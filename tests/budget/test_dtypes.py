@@ -81,9 +81,7 @@ def test_a_name_nobody_knows_is_refused_with_the_list(name: str) -> None:
         dtype_named(name)
 
 
-@pytest.mark.parametrize(
-    ("name", "bits"), [("f16", "16"), ("q8_0", "8.5"), ("q4_0", "4.5"), ("nvfp4", "4.5")]
-)
+@pytest.mark.parametrize(("name", "bits"), [("f16", "16"), ("q8_0", "8.5"), ("q4_0", "4.5"), ("nvfp4", "4.5")])
 def test_bits_for_each_element_count_the_scales(name: str, bits: str) -> None:
     assert bits_per_element(name, 128) == bits
 

@@ -111,3 +111,13 @@ def test_kda_keeps_its_state_in_float32() -> None:
     page = -(-state // 1152)
     assert Sizer(Request(kimi, 1, engine="vllm")).engine.span == -(-page // 64) * 64
     assert line(sized(kimi, 1, engine="llama.cpp"), "kda") == (3 * 32 * 128 * 3 + 32 * 128 * 128) * 4
+
+
+def test_groups_that_are_not_full_are_told_of() -> None:
+    # Gemma 3 27B: 52 sliding and 10 full layers make six groups and one of 10, eight places of which stay empty
+    sliding = SlidingAttention(16, 128, 128, 1024)
+    layers = (*(sliding,) * 52, *(FullAttention(16, 128, 128),) * 10)
+    budget = sized(Layout("gemma3_text", layers, n_heads=32), 16384, engine="vllm")
+    empty = 8 * line(budget, "sliding") // 52
+    assert any(f"by 10: groups that are not full keep {empty:,} B" in note for note in budget.notes)
+    assert not any("groups" in note for note in sized(GPT_OSS, 16384, engine="vllm").notes)
