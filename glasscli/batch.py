@@ -79,18 +79,19 @@ class Batch(Iterator[tuple[int, Step]]):
         self.prefill_s += perf_counter() - started
         return run.written.take(logits_V)
 
-    def _next(self, runs: list[Generation], cache: "KVCache") -> list[Step]:
-        """One token more for each."""
+    def _next(self, runs: list[Generation], cache: "KVCache") -> Iterator[Step]:
+        """One token more for each, chosen when it is asked for."""
         started = perf_counter()
         with np.errstate(over="ignore", invalid="ignore"):
             logits_BV = self.loaded.model.decode_batch([run.token_ids[-1] for run in runs], cache)
-        steps = []
-        for run, logits_V in zip(runs, logits_BV, strict=True):
-            check_logits(logits_V, run)
-            steps.append(run.written.take(logits_V))
         self.decode_s += perf_counter() - started
-        self.n_decoded += len(runs)
-        return steps
+        for run, logits_V in zip(runs, logits_BV, strict=True):
+            started = perf_counter()
+            check_logits(logits_V, run)
+            step = run.written.take(logits_V)
+            self.n_decoded += 1
+            self.decode_s += perf_counter() - started
+            yield step
 
 
 def generate_batch(
