@@ -1,8 +1,9 @@
 """What one layer keeps between two steps, one frozen dataclass per kind of attention.
 
-A kind is what the mathematics needs, for one sequence, with nothing padded. What an engine allocates on top is
-that engine's business; what a config.json means is `families`' business. No kind knows bytes: `Tensor` names the
-dtype only where the kind fixes it (a recurrent state kept in float32), else the plan's dtype for that role counts.
+A kind is what the mathematics needs, for one sequence, with nothing padded. What an engine allocates on
+top is that engine's business; what a config.json means is `families`' business. No kind knows bytes:
+`Tensor` names the dtype only where the kind fixes it (a recurrent state kept in float32), else the plan's
+dtype for that role counts.
 
 Attention kinds count rows of tokens; `glasscli.budget.states` holds the kinds whose size no token changes.
 """
@@ -10,6 +11,8 @@ Attention kinds count rows of tokens; `glasscli.budget.states` holds the kinds w
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
+
+from glasscli.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -110,11 +113,11 @@ class ChunkedAttention(Single):
 
 @dataclass(frozen=True)
 class LatentAttention(Single):
-    """One compressed row a token, shared by all heads: MLA (DeepSeek V2/V3, Kimi K2), with a DSA index or without.
+    """One compressed row a token, shared by all heads: MLA (DeepSeek V2/V3, Kimi K2).
 
-    The row is `latent_dim` + `rope_dim` wide: no factor 2, no head count. `index_dim` > 0 adds the key that the
-    sparse-attention indexer keeps for each token (DeepSeek V3.2, GLM-5). `n_heads`, `nope_dim` and `v_dim` size
-    the expanded form, for an engine that doesn't absorb the projections.
+    The row is `latent_dim` + `rope_dim` wide: no factor 2, no head count. `index_dim` > 0 adds the key that
+    the sparse-attention indexer keeps for each token (DeepSeek V3.2, GLM-5). `n_heads`, `nope_dim` and
+    `v_dim` size the expanded form, for an engine that doesn't absorb the projections.
     Source: DeepSeek-V2, arXiv:2405.04434, section 2.1; DeepSeek-V3.2-Exp report, section 2.
     """
 
@@ -135,6 +138,47 @@ class LatentAttention(Single):
         rows = tokens if self.size is None else min(tokens, self.size)
         held = (Tensor("latent", rows, self.latent_dim + self.rope_dim),)
         return (*held, Tensor("index", rows, self.index_dim)) if self.index_dim else held
+
+
+@dataclass(frozen=True)
+class IndexKeys(Single):
+    """One key a token for a sparse-attention indexer, beside ordinary keys and values (MiniMax M3, Qwen4).
+
+    `n_positions` numbers of 8 bytes go with each key where an engine stores its position too.
+    """
+
+    name: ClassVar[str] = "index"
+    dim: int
+    n_positions: int = 0
+    dtype: str | None = None
+
+    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+        return (Tensor("index", tokens, self.dim, self.dtype),)
+
+
+@dataclass(frozen=True)
+class HiddenStates(Single):
+    """The layer's input itself, kept for each token instead of keys and values (XLNet, Reformer).
+
+    Beyond `known` tokens what is kept changes in a way glass does not know (Reformer's hashed buckets).
+    """
+
+    name: ClassVar[str] = "hidden"
+    width: int
+    size: int | None = None
+    known: int | None = None
+
+    @property
+    def window(self) -> int | None:
+        return self.size
+
+    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+        if self.known is not None and tokens > self.known:
+            raise ConfigError(
+                f"beyond {self.known} tokens Reformer pads and hashes what it keeps: not known here",
+                field="lsh_attn_chunk_length",
+            )
+        return (Tensor("k", tokens if self.size is None else min(tokens, self.size), self.width),)
 
 
 @dataclass(frozen=True)
@@ -178,7 +222,7 @@ class CompressedAttention(Single):
 
 @dataclass(frozen=True)
 class NoCache(Single):
-    """A layer without a cache of its own: an MLP, or one that reads another layer's cache. `why` says which."""
+    """A layer without a cache of its own: an MLP, or one that reads another's. `why` says which."""
 
     name: ClassVar[str] = "none"
     why: str = "no attention"
@@ -189,7 +233,7 @@ class NoCache(Single):
 
 @dataclass(frozen=True)
 class Several:
-    """A layer that holds several kinds side by side: attention with a state (Falcon-H1), self with cross (T5)."""
+    """Several kinds side by side in a layer: attention with a state (Falcon-H1), self with cross (T5)."""
 
     name: ClassVar[str] = "several"
     parts: tuple[Kind, ...]
@@ -208,9 +252,7 @@ def label(kind: Kind) -> str:
     return " + ".join(part.name for part in kind.parts)
 
 
-def _keys_and_values(
-    kind: FullAttention | SlidingAttention | ChunkedAttention, rows: int
-) -> tuple[Tensor, ...]:
+def _keys_and_values(kind: FullAttention | SlidingAttention | ChunkedAttention, rows: int) -> tuple[Tensor, ...]:
     return (
         Tensor("k", rows, kind.n_kv_heads * kind.k_dim, heads=kind.n_kv_heads),
         Tensor("v", rows, kind.n_kv_heads * kind.v_dim, heads=kind.n_kv_heads),

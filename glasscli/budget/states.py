@@ -1,26 +1,26 @@
-"""The kinds of layer whose memory no token changes: recurrent states and the columns a causal convolution keeps.
+"""The kinds of layer whose memory no token changes: recurrent states, and the inputs a convolution keeps.
 
 A convolution of `kernel` taps needs the last kernel − 1 inputs. The state's dtype is fixed here where the
 reference implementation fixes it (`state_dtype`, mostly f32 in a bf16 model); None means the model's.
-Sources of the sizes: FLA and mamba-ssm's definitions of the state, stated at each kind.
 """
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from glasscli.budget.kinds import Tensor, Single
+from glasscli.budget.kinds import Single, Tensor
 
 
 @dataclass(frozen=True)
 class ShortConv(Single):
-    """The last kernel − 1 inputs of a gated short convolution (LFM2): no state."""
+    """The last kernel − 1 inputs of a short convolution (LFM2, Inkling): no state."""
 
     name: ClassVar[str] = "conv"
     dim: int
     kernel: int
+    dtype: str | None = None
 
     def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
-        return (Tensor("conv", self.kernel - 1, self.dim),)
+        return (Tensor("conv", self.kernel - 1, self.dim, self.dtype),)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Mamba2(Single):
 
 @dataclass(frozen=True)
 class DeltaNet(Single):
-    """Gated DeltaNet (Qwen3-Next/3.5): a k_dim × v_dim matrix for each value head, one convolution over q, k and v.
+    """Gated DeltaNet (Qwen3-Next/3.5): a k_dim × v_dim matrix for each value head, a convolution over q, k, v.
 
     Source: Yang et al. 2024, arXiv:2412.06464.
     """
@@ -130,11 +130,16 @@ class RGLRU(Single):
 
 @dataclass(frozen=True)
 class LinearState(Single):
-    """A linear-attention or recurrent state with no convolution (MiniMax lightning attention, RWKV, xLSTM)."""
+    """A state with no convolution of its own (MiniMax lightning attention, RWKV, xLSTM).
+
+    `fixed` elements are kept in the dtype `fixed_dtype`, `free` ones in the model's.
+    """
 
     name: ClassVar[str] = "linear"
-    width: int
-    state_dtype: str | None = None
+    free: int = 0
+    fixed: int = 0
+    fixed_dtype: str | None = "f32"
 
     def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
-        return (Tensor("state", 1, self.width, self.state_dtype),)
+        held = (Tensor("state", 1, self.free), Tensor("state", 1, self.fixed, self.fixed_dtype))
+        return tuple(tensor for tensor in held if tensor.width)

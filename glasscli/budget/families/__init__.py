@@ -1,11 +1,17 @@
-"""The one place that maps a config.json to kinds of layer."""
+"""The one place that maps a config.json to kinds of layer: see `table` for the rules, one row a family."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from glasscli.budget.families import dtype, refusals
+from glasscli.budget.families.family import Family
+from glasscli.budget.families.family import layers as layers_of
 from glasscli.budget.families.fields import Fields
-from glasscli.budget.kinds import FullAttention, Kind
+from glasscli.budget.families.geometry import HEADS, POSITIONS
+from glasscli.budget.families.nested import text_part
+from glasscli.budget.families.table import FAMILIES
+from glasscli.budget.kinds import Kind, NoCache
 from glasscli.errors import ConfigError
 
 
@@ -13,8 +19,9 @@ from glasscli.errors import ConfigError
 class Layout:
     """What a model keeps: one kind per layer, in model order (`NoCache` where a layer keeps nothing).
 
-    `dtype` is the model's ("bf16", "f16", "f32"); `kv_dtype_hint` the cache's where the config fixes it
-    (kv_cache_scheme, kv_cache_quant_algo), else None. `notes` says what was assumed.
+    `dtype` is the model's ("bf16", "f16", "f32"). `kv_dtype_hint` is the cache's where the checkpoint's
+    quantisation fixes it (kv_cache_scheme, kv_cache_quant_algo), else None; `state_dtype_hint` that of
+    recurrent states, where the config says one. `notes` says what was assumed.
     """
 
     model_type: str
@@ -33,16 +40,32 @@ class Layout:
 
 
 def layout(config: Mapping[str, Any], engine: str = "logical") -> Layout:
-    """The layout of the model that `config` describes.
+    """The layout of the model that `config` describes, as `engine` builds it.
 
     Raises ConfigError, naming the field, for whatever is missing, malformed or unknown.
     """
     if not isinstance(config, Mapping):
         raise ConfigError("a config is a JSON object, not a list or a single value")
-    read = Fields(config)
-    n_layers = read.integer("num_hidden_layers")
-    n_heads = read.integer("num_attention_heads")
-    n_kv_heads = read.integer("num_key_value_heads", default=n_heads)
-    head_dim = read.integer("head_dim", default=None) or read.integer("hidden_size") // n_heads
-    layers = (FullAttention(n_kv_heads, head_dim, head_dim),) * n_layers
-    return Layout(str(read.get("model_type", default="")), layers, n_heads=n_heads, notes=tuple(read.notes))
+    root, read, model_type = text_part(config, engine)
+    family = FAMILIES.get(model_type)
+    refusals.check(read, model_type, family is not None)
+    made = layers_of(read, family or Family())
+    if all(isinstance(kind, NoCache) for kind in made):
+        read.refuse("num_hidden_layers", "leaves no layer with a cache")
+    found = Layout(
+        model_type,
+        tuple(made),
+        dtype.model_dtype(root, read),
+        n_heads=_optional(read, HEADS),
+        max_positions=_optional(read, POSITIONS),
+        kv_dtype_hint=dtype.cache_dtype(root),
+        state_dtype_hint=dtype.state_hint(read),
+        encoder_tokens=read.integer("max_source_positions", default=None) if model_type == "whisper" else None,
+    )
+    return replace(found, notes=tuple(root.notes))
+
+
+def _optional(read: Fields, names: tuple[str, ...]) -> int | None:
+    """A number that is only shown: None where it is absent or not a number."""
+    value = next((read.config[name] for name in names if isinstance(read.config.get(name), int)), None)
+    return value if value is not True and value is not False else None

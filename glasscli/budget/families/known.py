@@ -1,0 +1,28 @@
+"""What transformers' classes assume where a config says nothing, and where a model's text part is nested.
+
+`classes.json` was written by `tests/oracle.py classes` from the installed transformers: for each model
+type that generates text, the defaults of the fields that decide a cache, and for a type that wraps another
+the field it is nested in and the inner model's type.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@cache
+def classes() -> Mapping[str, Mapping[str, Any]]:
+    return json.loads(Path(__file__).with_name("classes.json").read_text(encoding="utf-8"))
+
+
+def defaults(model_type: str) -> Mapping[str, Any]:
+    """The class's own values of the fields that decide a cache; empty for a type transformers lacks."""
+    return classes().get(model_type, {}).get("fields", {})
+
+
+def inner(model_type: str) -> tuple[str, str] | None:
+    """The field that holds a wrapper's text model, and that model's type when it doesn't say."""
+    found = classes().get(model_type, {}).get("inner")
+    return (found[0], found[1]) if found else None

@@ -1,0 +1,66 @@
+"""Where a config keeps the model that generates text: at its root, or nested under one of several names."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from glasscli.budget.families.fields import Fields, shown
+from glasscli.budget.families.geometry import HEADS, LAYERS, WIDTH
+from glasscli.budget.families.known import defaults, inner
+
+# For types transformers doesn't know, the names seen so far.
+NESTED = ("text_config", "llm_config", "language_config", "language_model_config", "thinker_config")
+
+# A config at the root is written whole, so what makes a model must be there. A nested one is written as
+# the difference from its class, so everything it leaves out has the class's value.
+STATED = frozenset((*LAYERS, *HEADS, *WIDTH))
+
+
+def model_type(read: Fields) -> str:
+    """What the config calls itself; empty where it doesn't."""
+    value = read.config.get("model_type")
+    if value is not None and not isinstance(value, str):
+        read.refuse("model_type", f"is {shown(value)}: expected a word")
+    return value or ""
+
+
+def text_part(config: Mapping[str, Any], engine: str) -> tuple[Fields, Fields, str]:
+    """The root's fields, the fields of the part that generates text, and that part's model type."""
+    root = Fields(config, engine=engine)
+    kind = model_type(root)
+    read = root
+    for _ in range(4):
+        found = _inside(read, kind)
+        if found is None:
+            break
+        read, kind = found
+    if read is root:
+        own = {name: value for name, value in defaults(kind).items() if name not in STATED}
+        read = Fields(config, "", own, engine, root.notes)
+    return root, read, kind
+
+
+def _inside(read: Fields, kind: str) -> tuple[Fields, str] | None:
+    """The next part inwards and its type; None where `read` is the model itself."""
+    place = inner(kind)
+    names = (place[0], *NESTED) if place else NESTED
+    usual = place[1] if place else ""
+    for name in names:
+        value = read.config.get(name)
+        if isinstance(value, Mapping) and (place or _is_model(value)):
+            part = Fields(value, f"{read.prefix}{name}.", None, read.engine, read.notes)
+            own = model_type(part) or usual
+            part.defaults = defaults(own)
+            if name == "decoder":  # beside an encoder
+                part = part.over({"add_cross_attention": True})
+            return part, own
+    if place is None:
+        return None
+    if read.has(*LAYERS) and read.prefix == "":  # written flat, as some checkpoints are
+        flat = {name: value for name, value in read.config.items() if name != "model_type"}
+        return Fields(flat, "", defaults(usual), read.engine, read.notes), usual
+    return read.refuse(place[0], f"is missing: expected the language model's fields, or an object like it for {kind}")
+
+
+def _is_model(part: Mapping[str, Any]) -> bool:
+    """Whether a nested object describes a language model rather than, say, a projector."""
+    return any(name in part for name in (*LAYERS, *NESTED))

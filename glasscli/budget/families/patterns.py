@@ -1,0 +1,266 @@
+"""Which layer is of which type, where the config does not list it: one small function for each habit.
+
+A pattern takes the fields and the number of layers and gives one word for each. The words are those of
+`layer_types`; what a word means for a family is `table`'s business.
+"""
+
+from collections.abc import Callable
+
+from glasscli.budget.families.fields import Fields, shown
+
+Pattern = Callable[[Fields, int], list[str]]
+
+FULL, SLIDING, CHUNKED, INDEXED = "full_attention", "sliding_attention", "chunked_attention", "indexed_attention"
+LINEAR, HYBRID, HYBRID_SLIDING = "linear_attention", "hybrid", "hybrid_sliding"
+
+# What other releases call them.
+LEGACY = {
+    "attention": FULL,
+    "mamba": LINEAR,
+    "deepseek_sparse_attention": INDEXED,
+    "qwen_sparse_attention": INDEXED,
+}
+
+
+def uniform(read: Fields, n: int) -> list[str]:
+    """All alike: sliding where a window is given (and not switched off), else chunked, else full."""
+    if read.get("sliding_window") is not None and read.flag("use_sliding_window", True):
+        return [SLIDING] * n
+    return [CHUNKED if read.get("attention_chunk_size") is not None else FULL] * n
+
+
+def always(word: str) -> Pattern:
+    return lambda read, n: [word] * n
+
+
+def every(period: int | str, word: str = FULL, rest: str = SLIDING, fallback: int | None = None) -> Pattern:
+    """`word` on layers period − 1, 2·period − 1, …: `period` is a number or the field that holds it."""
+
+    def pattern(read: Fields, n: int) -> list[str]:
+        step = period
+        if isinstance(step, str):
+            step = int(read.integer(step, default=fallback))
+        return [word if (i + 1) % step == 0 else rest for i in range(n)]
+
+    return pattern
+
+
+def from_first(period: int | str, fallback: int = 4) -> Pattern:
+    """Full on layers 0, period, 2·period, …; sliding elsewhere."""
+
+    def pattern(read: Fields, n: int) -> list[str]:
+        step = int(read.integer(period, default=fallback)) if isinstance(period, str) else period
+        return [SLIDING if i % step else FULL for i in range(n)]
+
+    return pattern
+
+
+def last_is_full(inner: Pattern) -> Pattern:
+    return lambda read, n: [*inner(read, n)[:-1], FULL]
+
+
+def after_max_window_layers(read: Fields, n: int) -> list[str]:
+    """Qwen2: layers from max_window_layers on slide, and only where use_sliding_window says so."""
+    if not read.flag("use_sliding_window") or read.get("sliding_window") is None:
+        return [FULL] * n
+    first: int = read.integer("max_window_layers", least=0)
+    return [SLIDING if i >= first else FULL for i in range(n)]
+
+
+def even_below_max_window_layers(read: Fields, n: int) -> list[str]:
+    """Qwen2-MoE: every other layer below max_window_layers slides."""
+    if not read.flag("use_sliding_window"):
+        return [FULL] * n
+    below: int = read.integer("max_window_layers", least=0)
+    return [SLIDING if (i + 1) % 2 and i < below else FULL for i in range(n)]
+
+
+def listed(field: str, word: str, rest: str, one_based: bool = False) -> Pattern:
+    """`word` on the layers whose numbers `field` lists."""
+
+    def pattern(read: Fields, n: int) -> list[str]:
+        chosen = read.numbers(field)
+        if chosen is None:
+            read.refuse(field, "is missing: expected the numbers of the attention layers")
+        types = [rest] * n
+        for number in chosen:
+            if number - one_based not in range(n):
+                read.refuse(field, f"holds {number}: the model has {n} layers")
+            types[number - one_based] = word
+        return types
+
+    return pattern
+
+
+def letters(field: str, meaning: dict[str, str]) -> Pattern:
+    """One letter a layer, in a string."""
+
+    def pattern(read: Fields, n: int) -> list[str]:
+        text = read.get(field)
+        if not isinstance(text, str):
+            read.refuse(field, f"is {shown(text)}: expected a word of letters")
+        for letter in text:
+            if letter not in meaning:
+                read.refuse(field, f'holds the letter "{letter}": expected one of {" ".join(meaning)}')
+        return [meaning[letter] for letter in text]
+
+    return pattern
+
+
+def from_last(period: int) -> Pattern:
+    """Full on the last layer and every `period`-th before it; sliding elsewhere (Muse)."""
+    return lambda read, n: [FULL if (n - 1 - i) % period == 0 else SLIDING for i in range(n)]
+
+
+def cycle(*words: str) -> Pattern:
+    return lambda read, n: [words[i % len(words)] for i in range(n)]
+
+
+def exaone(read: Fields, n: int) -> list[str]:
+    """EXAONE 4: a period, or a word like LLLG; no window means no sliding layers."""
+    if read.get("sliding_window") is None:
+        return [FULL] * n
+    period = read.get("sliding_window_pattern")
+    if isinstance(period, str) and period and set(period) <= {"L", "G"}:
+        return cycle(*(FULL if letter == "G" else SLIDING for letter in period))(read, n)
+    return every("sliding_window_pattern", fallback=4)(read, n)
+
+
+def flint(read: Fields, n: int) -> list[str]:
+    return [FULL if i < 2 or i % 4 == 1 or i == n - 1 else SLIDING for i in range(n)]
+
+
+def prefix_then_every(read: Fields, n: int) -> list[str]:
+    """Cohere 2 MoE: the dense layers at the start have a period of their own."""
+    first = min(read.integer("first_k_dense_replace", default=0, least=0), n)
+    head = every("prefix_dense_sliding_window_pattern", fallback=1)(read, first) if first else []
+    return head + every("sliding_window_pattern", fallback=4)(read, n - first)
+
+
+def mimo(read: Fields, n: int) -> list[str]:
+    """MiMo-V2: hybrid_layer_pattern marks sliding layers; else the first and every sixth are full."""
+    marks = read.numbers("hybrid_layer_pattern", n)
+    if marks is None or read.engine == "transformers":
+        return [FULL if i == 0 or (i + 1) % 6 == 0 else SLIDING for i in range(n)]
+    return [SLIDING if mark else FULL for mark in marks]
+
+
+def no_rope(read: Fields, n: int) -> list[int]:
+    """1 for layers with rotary positions, 0 for those without: a list, or every few layers."""
+    marks = read.numbers("no_rope_layers")
+    if marks:
+        if len(marks) != n:
+            read.refuse("no_rope_layers", f"has {len(marks)} entries: expected {n}, one for each layer")
+        return marks
+    step = read.integer("no_rope_layer_interval", default=4)
+    return [int((i + 1) % step != 0) for i in range(n)]
+
+
+def no_rope_slides(read: Fields, n: int) -> list[str]:
+    """SmolLM3: layers without rotary positions slide, where a window is in use."""
+    slides = read.flag("use_sliding_window") and read.get("sliding_window") is not None
+    return [SLIDING if slides and not rope else FULL for rope in no_rope(read, n)]
+
+
+def no_rope_is_full(read: Fields, n: int) -> list[str]:
+    """Llama 4: layers with rotary positions attend within a chunk."""
+    chunks = read.get("attention_chunk_size") is not None
+    return [CHUNKED if chunks and rope else FULL for rope in no_rope(read, n)]
+
+
+def from_max_window_layers(read: Fields, n: int) -> list[str]:
+    """dots.llm1: as Qwen2, with no switch."""
+    if read.get("sliding_window") is None:
+        return [FULL] * n
+    first: int = read.integer("max_window_layers", least=0)
+    return [SLIDING if i >= first else FULL for i in range(n)]
+
+
+def reference(read: Fields, n: int) -> list[str]:
+    slides = read.get("sliding_window") is not None
+    return ["reference_sliding_attention" if slides else FULL] * n
+
+
+def dots3(read: Fields, n: int) -> list[str]:
+    slides = read.flag("use_sliding_window", True)
+    return [FULL if not slides or i < 2 or i % 4 == 1 else SLIDING for i in range(n)]
+
+
+def jamba(read: Fields, n: int) -> list[str]:
+    period: int = read.integer("attn_layer_period")
+    offset: int = read.integer("attn_layer_offset", least=0)
+    return [FULL if i % period == offset else LINEAR for i in range(n)]
+
+
+def bamba(read: Fields, n: int) -> list[str]:
+    if not read.has("attn_layer_indices"):
+        return [LINEAR] * n
+    return listed("attn_layer_indices", FULL, LINEAR)(read, n)
+
+
+NEMOTRON_LETTERS = {"M": LINEAR, "E": "moe", "*": FULL, "-": "mlp"}
+
+
+def nemotron_h(read: Fields, n: int) -> list[str]:
+    if read.has("hybrid_override_pattern"):
+        return letters("hybrid_override_pattern", NEMOTRON_LETTERS)(read, n)
+    return read.refuse("layers_block_type", "is missing, and so is hybrid_override_pattern")
+
+
+def zamba(read: Fields, n: int) -> list[str]:
+    period: int = read.integer("attn_layer_period")
+    offset: int = read.integer("attn_layer_offset", least=0)
+    return [LINEAR, LINEAR, HYBRID] + [HYBRID if i % period == offset else LINEAR for i in range(n - 3)]
+
+
+def zamba2(read: Fields, n: int) -> list[str]:
+    if read.has("hybrid_layer_ids"):
+        return listed("hybrid_layer_ids", HYBRID, LINEAR)(read, n)
+    return read.refuse("layers_block_type", "is missing: expected the type of each layer")
+
+
+def olmo_hybrid(read: Fields, n: int) -> list[str]:
+    types = every(4, FULL, LINEAR)(read, n)
+    return types if FULL in types else [*types[:-1], FULL]
+
+
+def kimi(read: Fields, n: int) -> list[str]:
+    """Kimi Linear: the checkpoint numbers its layers from one."""
+    inner = read.nested("linear_attn_config")
+    if inner.has("full_attn_layers"):
+        return listed("full_attn_layers", FULL, LINEAR, one_based=True)(inner, n)
+    return [FULL if i and i % 4 == 0 else LINEAR for i in range(n)]
+
+
+def minimax(read: Fields, n: int) -> list[str]:
+    """MiniMax-Text-01's attn_type_list says 1 for softmax; transformers' class alternates without a list."""
+    marks = read.numbers("attn_type_list", n)
+    if marks is None:
+        return [FULL if (i + 1) % 2 else LINEAR for i in range(n)]
+    return [FULL if mark else LINEAR for mark in marks]
+
+
+def lfm2(read: Fields, n: int) -> list[str]:
+    if not read.has("full_attn_idxs"):
+        return [FULL] * n
+    return listed("full_attn_idxs", FULL, "conv")(read, n)
+
+
+def lfm3(read: Fields, n: int) -> list[str]:
+    return [FULL if i % 4 == 2 else SLIDING if i % 4 == 0 and i else "conv" for i in range(n)]
+
+
+def recurrent_gemma(read: Fields, n: int) -> list[str]:
+    """block_types repeats until the layers are used up; its attention is always local."""
+    words = {"recurrent": "recurrent", "attention": SLIDING}
+    block = read.words("block_types") or []
+    if not block or not set(block) <= set(words):
+        read.refuse("block_types", "is not a list of recurrent and attention")
+    return [words[block[i % len(block)]] for i in range(n)]
+
+
+def inkling(read: Fields, n: int) -> list[str]:
+    """Inkling: the local layers by number, else all but every sixth."""
+    if read.has("local_layer_ids"):
+        return listed("local_layer_ids", HYBRID_SLIDING, HYBRID)(read, n)
+    return every(6, HYBRID, HYBRID_SLIDING)(read, n)

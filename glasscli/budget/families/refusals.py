@@ -1,0 +1,67 @@
+"""What glass will not size, and what it sizes with a note: types that no rule and no class describes.
+
+An unknown type with the fields of plain attention and nothing else is read as a plain decoder, and the
+notes say so. Anything that hints at another kind of memory is refused by the field that hints.
+"""
+
+import re
+
+from glasscli.budget.families.fields import Fields, shown
+from glasscli.budget.families.known import classes
+
+# Published with their own code; read as plain decoders (MLA where kv_lora_rank says so) without a note.
+PLAIN = frozenset(
+    {"aquila", "baichuan", "deepseek", "grok-1", "internlm", "internlm2", "kimi_k2", "kimi_k25", "kimi_k3", "mimo"}
+    | {"minicpm", "minimax_m2", "orion", "phi-msft", "qwen", "skywork", "stablelm_epoch", "xverse", "Yi"}
+)
+
+# Encoders that can be made into decoders: they say so themselves.
+ENCODERS = frozenset(
+    {"bert", "bert-generation", "big_bird", "camembert", "data2vec-text", "electra", "ernie", "megatron-bert", "xmod"}
+    | {"rembert", "roberta", "roberta-prelayernorm", "roc_bert", "roformer", "xlm-roberta", "xlm-roberta-xl"}
+)
+
+# Without a key/value cache in transformers.
+CACHELESS = {"openai-gpt": "its class computes every token again: it has no cache"}
+
+HINTS = re.compile(
+    r"mamba|ssm|(^|_)lru|rwkv|retention|recurren|linear_(attn|attention|key|value|num|head)|conv_kernel|d_conv"
+    r"|conv1d|short_conv|hybrid|(layer|window|block|attn|attention)_pattern|block_type|attn_type|attn_layer"
+    r"|attention_types?$|compress|kv_shar|shar\w*_kv|kv_reuse|(^|_)cla(_|$)|yoco|cross_layer|index_(topk|head|n_head)"
+    r"|indexer|sparse_att|block_sparse|local_att|local_layer|attention_window|window_size|global_att|(^|_)mem_len"
+    r"|cross_attention_(layers|freq|interval)|(^|_)nsa(_|$)|(^|_)moba|(^|_)loops?(_|$)|(^|_)swa_|max_window_layers"
+    r"|block_configs|heads_per_layer|kv_heads_per|_per_layer$|layer_group"
+)
+HARMLESS = re.compile(r"mtp|router|expert|rope|mlp|vision|audio|image|dropout|_dtype$|quant")
+
+
+def check(read: Fields, model_type: str, known: bool) -> None:
+    """Refuses encoders, types without a cache, and unknown types that hint at more than plain attention."""
+    if read.engine == "transformers":
+        if model_type in CACHELESS:
+            read.refuse("model_type", f"is {model_type}: {CACHELESS[model_type]}")
+        if model_type not in classes():
+            read.refuse("model_type", f"is {shown(model_type)}, which transformers 5.24 has no class for")
+    if model_type in ENCODERS and not read.flag("is_decoder"):
+        if read.engine != "transformers":
+            read.refuse("is_decoder", f"is not true: {model_type} is then an encoder, which holds no KV cache")
+        read.note("is_decoder is not true: this is what the class caches when it is handed a cache")
+    if model_type in _without_text():
+        read.refuse("model_type", f"is {model_type}, which generates no text: there is no KV cache to size")
+    if known or model_type in classes() or model_type in PLAIN:
+        return
+    for field, value in read.config.items():
+        if value not in (None, False, 0, [], {}) and HINTS.search(field) and not HARMLESS.search(field):
+            _hint(read, model_type, field)
+    name = f"model_type {shown(model_type)} is not known" if model_type else "no model_type is given"
+    read.note(f"{name}: read as plain attention from its fields")
+
+
+def _hint(read: Fields, model_type: str, field: str) -> None:
+    if field == "max_window_layers" and not (read.has("sliding_window") and read.flag("use_sliding_window", True)):
+        return
+    read.refuse(field, f"hints at more than plain attention, and model_type {shown(model_type)} is not known")
+
+
+def _without_text() -> frozenset[str]:
+    return frozenset(classes()[""]["others"])
