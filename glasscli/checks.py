@@ -147,7 +147,7 @@ def _mix(trace: LayerTrace, config: ModelConfig) -> Check:
     values = trace.cache_v_KSE.astype(np.float64).repeat(config.group_size, axis=0)
     wrong = largest_difference(trace.pattern_HTS.astype(np.float64) @ values, trace.mix_HTE)
     size = max(1.0, float(np.abs(values).max(initial=0.0)))
-    return Check("mix", wrong < TOLERANCE * size, f"Σ a·v again: Δ {tiny(wrong)}")
+    return Check("mix", wrong < TOLERANCE * size, f"recomputed, Δ {tiny(wrong)}")
 
 
 def tiny(value: float) -> str:

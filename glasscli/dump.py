@@ -13,6 +13,8 @@ import numpy as np
 from glasscli.cache import KVCache
 from glasscli.config import ModelConfig
 from glasscli.errors import CheckpointError, UsageError
+from glasscli.pieces import label_of
+from glasscli.prompts import read_prompt
 from glasscli.steps import STEPS, step_array
 from glasscli.trace import LayerTrace, Trace
 
@@ -23,13 +25,21 @@ if TYPE_CHECKING:
 MAX_TRACE_BYTES = 2 * 1024**3
 
 
+class SizeError(UsageError):
+    """What was asked for would not fit: in memory, or in a text file of bearable size."""
+
+
 @dataclass(frozen=True)
 class Token:
-    """One token: `label` is for screens, `raw` the exact bytes it stands for."""
+    """One token and the exact bytes it stands for (of a special token: its name)."""
 
     id: int
-    label: str
     raw: bytes
+
+    @property
+    def label(self) -> str:
+        """The token as a screen can show it, see `pieces.label_of`."""
+        return label_of(self.raw)
 
     @property
     def text(self) -> str | None:
@@ -92,7 +102,7 @@ def dump_attention(
         UsageError: nothing to read, more tokens than the model holds, or a trace larger than 2 GiB.
         CheckpointError: the run produced a number that is not finite; names the first step that did.
     """
-    ids = prompt_ids(loaded, prompt)
+    ids = list(read_prompt(loaded, prompt).token_ids)
     first, stop = rows or (0, len(ids))
     wanted = sorted(set(layers))
     check_size(loaded.config, stop - first, stop, len(wanted))
@@ -114,10 +124,9 @@ def dump_decode(
     Raises:
         UsageError, CheckpointError: as `dump_attention`.
     """
-    ids = prompt_ids(loaded, prompt)
+    ids = list(read_prompt(loaded, prompt).token_ids)
     start = len(ids) - 1
     ids = [*ids, *new_ids[:-1]]
-    _check_length(loaded.config, len(ids))
     wanted = sorted(set(layers))
     check_size(loaded.config, len(ids) - start, len(ids), len(wanted))
     cache = loaded.model.new_cache(len(ids))
@@ -128,31 +137,17 @@ def dump_decode(
     return replace(dump, chosen=tuple(token_of(loaded.tokenizer, token_id) for token_id in new_ids))
 
 
-def prompt_ids(loaded: "LoadedModel", prompt: str | Sequence[int]) -> list[int]:
-    """The prompt as token ids, checked to be some and to fit the model.
-
-    Raises:
-        UsageError: it is empty or too long.
-    """
-    ids = loaded.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
-    if not ids:
-        raise UsageError("the prompt is empty: there is no attention without a token.\nGive a text.")
-    _check_length(loaded.config, len(ids))
-    return ids
-
-
 def check_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int) -> None:
     """Refuse a trace that would not fit in memory: scores and pattern are [H, T, S] each.
 
     Raises:
-        UsageError: it would take more than 2 GiB.
+        SizeError: it would take more than 2 GiB.
     """
     n_bytes = trace_bytes(config, n_queries, n_keys, n_layers)
     if n_bytes > MAX_TRACE_BYTES:
-        raise UsageError(
+        raise SizeError(
             f"{n_queries:,} × {n_keys:,} scores of {config.n_heads} heads in {n_layers} layers take "
-            f"{n_bytes / 1024**3:.1f} GiB; the limit is {MAX_TRACE_BYTES // 1024**3} GiB.\n"
-            "Ask for fewer rows or fewer layers."
+            f"{n_bytes / 1024**3:.1f} GiB; the limit is {MAX_TRACE_BYTES // 1024**3} GiB"
         )
 
 
@@ -191,8 +186,8 @@ def join_steps(steps: Sequence[LayerTrace]) -> LayerTrace:
 
 
 def token_of(tokenizer: "Tokenizer", token_id: int) -> Token:
-    """A token id with its label and bytes."""
-    return Token(token_id, tokenizer.label(token_id), tokenizer.piece_bytes(token_id))
+    """A token id with its bytes."""
+    return Token(token_id, tokenizer.piece_bytes(token_id))
 
 
 def first_not_finite(trace: LayerTrace) -> str | None:
@@ -234,8 +229,3 @@ def _dump(
         start=start,
         layers=tuple(layers),
     )
-
-
-def _check_length(config: ModelConfig, n_tokens: int) -> None:
-    if n_tokens > config.max_seq_len:
-        raise UsageError(f"{n_tokens:,} tokens, but this model holds {config.max_seq_len:,}. Shorten the prompt.")

@@ -128,7 +128,7 @@ STEPS: Mapping[str, StepInfo] = {
             "softmax · v[kv head]",
             ("head", "query", "dim"),
             "Each head takes the average of the values it may see, weighted by its row of shares. "
-            "{group_up}: the values are shared too.",
+            "Values are shared as keys are: {group}.",
             (_ATTENTION, "(rows @ v_KSE)"),
         ),
         StepInfo(
@@ -185,7 +185,6 @@ def explain(step: StepInfo, config: ModelConfig) -> str:
         D=config.dim,
         row=f"{2 * config.n_kv_heads * config.head_dim:,}",
         group=group,
-        group_up=group[0].upper() + group[1:],
     )
 
 

@@ -1,0 +1,184 @@
+"""One decode step: a single query, its scores against the cache, and the weights as bars."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from rich.cells import cell_len
+
+from glasscli.checks import human_bytes, largest_difference, tiny
+from glasscli.cli.views.attn_measures import strongest
+from glasscli.cli.views.attn_page import ACCENT, BAD, DIM, HEAD, Line, Page, crop, flow, pad, share, table, tint, wrap
+from glasscli.dump import Dump
+from glasscli.measures import measure_heads
+from glasscli.model.ops import Array
+from glasscli.trace import LayerTrace
+
+MAX_KEYS = 64
+CLOSE = 1e-4
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def decode_screen(
+    page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int], row: int, prefill: LayerTrace | None
+) -> list[Line]:
+    """The step of query `row` (counted from the first traced one).
+
+    Args:
+        prefill: the same layer as one prefill of all tokens computes it, to compare with.
+    """
+    position = dump.start + row
+    one = len(heads) == 1
+    who = f" head {heads[0]} → kv {heads[0] // dump.config.group_size}" if one else ""
+    if dump.mode == "decode":
+        what, size = "decode step", f"1 query × {position + 1} keys ({position} cached + 1 new)"
+    else:
+        what, size = f"row {position} of the prefill", f"1 query × {position + 1} keys"
+    lines = flow(page, (what, f"layer {trace.layer}{who}", f"start {position}", size), "  ", HEAD)
+    lines += _facts(page, dump, trace, row)
+    if dump.mode == "decode":
+        lines += _compare(page, dump, trace, row, prefill)
+    return [*lines, [], *_bars(page, dump, trace, heads, row)]
+
+
+def _facts(page: Page, dump: Dump, trace: LayerTrace, row: int) -> list[Line]:
+    position = dump.start + row
+    per_token = 2 * 4 * dump.config.n_kv_heads * dump.config.head_dim
+    reads = f"reads {human_bytes(per_token * (position + 1))} of keys and values, adds {human_bytes(per_token)}"
+    token = page.token(dump.tokens[position])
+    chosen = f", and chose {page.token(dump.chosen[row])}" if dump.chosen else ""
+    return wrap(page.safe(f"query {token} {reads}{chosen}"), page.width, "  ", first=" ")
+
+
+def _compare(page: Page, dump: Dump, trace: LayerTrace, row: int, prefill: LayerTrace | None) -> list[Line]:
+    if prefill is None:
+        return wrap("not compared: one prefill of all tokens would be too large", page.width, "  ", DIM, first=" ")
+    position = dump.start + row
+    weights = largest_difference(
+        trace.pattern_HTS[:, row, : position + 1], prefill.pattern_HTS[:, position, : position + 1]
+    )
+    out = largest_difference(trace.out_TD[row], prefill.out_TD[position])
+    n = len(prefill.out_TD)
+    ok = max(weights, out) < CLOSE
+    says = "equals" if ok else "DIFFERS from"
+    text = f"{says} row {position} of the prefill {n} × {n}: max Δ {tiny(weights)} in softmax, {tiny(out)} in out"
+    return wrap(page.safe(text), page.width, "  ", "" if ok else BAD, first=" ")
+
+
+def _bars(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int], row: int) -> list[Line]:
+    position = dump.start + row
+    weights = trace.pattern_HTS[list(heads), row, : position + 1]
+    scores = trace.scores_HTS[list(heads), row, : position + 1]
+    keys = _shown_keys(weights)
+    labels = [page.token(dump.tokens[key]) for key in keys]
+    n_digits = len(str(position))
+    label = min(max(cell_len(name) for name in labels), 16, max(5, page.width // 5))
+    one = len(heads) == 1
+    room = page.width - (n_digits + label + 3)
+    fixed = 15 if one else 7  # score and weight, or weight alone, with the gaps around them
+    across = 1 if one else max(1, min(len(heads), room // (fixed + 8)))
+    across = -(-len(heads) // (-(-len(heads) // across)))
+    bar = max(4, min(40, room // across - fixed))
+    full = float(weights.max())
+    lines: list[Line] = []
+    for first in range(0, len(heads), across):
+        band = range(first, min(first + across, len(heads)))
+        if lines:
+            lines.append([])
+        lines += _bar_head(page, dump, heads, band, n_digits + label + 3, bar, one)
+        for key, name in zip(keys, labels, strict=True):
+            line: Line = [(f" {key:>{n_digits}} ", DIM), (pad(name, label) + " ", ACCENT)]
+            for i in band:
+                line.append((f"{scores[i, key]:8.2f}" if one else "", ""))
+                line.append((f"{share(float(weights[i, key])):>5} ", ""))
+                color = tint(heads[i] // dump.config.group_size)
+                drawn = _bar(page, float(weights[i, key]) / full, bar)
+                line.append((drawn + " " if one else pad(drawn, bar) + " ", color))
+            if key == position and one:
+                line.append((page.safe("← itself"), DIM))
+            lines.append(_fit(line, page.width))
+    lines += [[], [(page.safe(f" longest bar = {share(full)}"), DIM)]]
+    return [*lines, *_left_out(page, weights, keys)]
+
+
+def _bar_head(
+    page: Page, dump: Dump, heads: Sequence[int], band: range, indent: int, bar: int, one: bool
+) -> list[Line]:
+    if one:
+        return [[(page.safe(" " * indent + "   score  softmax"), DIM)]]
+    line: Line = [(" " * indent, "")]
+    for i in band:
+        kv = heads[i] // dump.config.group_size
+        line.append((pad(page.safe(f" head {heads[i]} · kv {kv}"), bar + 7), tint(kv)))
+    return [line]
+
+
+def _fit(line: Line, cells: int) -> Line:
+    """`line` without its last pieces where they do not fit."""
+    used, kept = 0, []
+    for text, style in line:
+        if used + cell_len(text.rstrip()) > cells:
+            break
+        used += cell_len(text)
+        kept.append((text, style))
+    return kept
+
+
+def _shown_keys(weights: Array) -> list[int]:
+    """All keys, or of many those that some head looks at most, in order."""
+    n_keys = weights.shape[1]
+    if n_keys <= MAX_KEYS:
+        return list(range(n_keys))
+    best = np.argsort(-weights.max(axis=0), kind="stable")[: MAX_KEYS - 1]
+    return sorted({*best.tolist(), n_keys - 1})
+
+
+def _left_out(page: Page, weights: Array, keys: Sequence[int]) -> list[Line]:
+    left = weights.shape[1] - len(keys)
+    if not left:
+        return []
+    rest = 1 - weights[:, list(keys)].sum(axis=1)
+    text = f"… {left} more keys, with {share(float(rest.max()))} of the weight at most"
+    return wrap(page.safe(text), page.width, "  ", DIM, first=" ")
+
+
+def _bar(page: Page, part: float, cells: int) -> str:
+    """A bar of `part` of `cells`."""
+    if not page.unicode:
+        return "#" * round(part * cells)
+    eighths = round(part * cells * 8)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def chosen_table(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int]) -> list[Line]:
+    """For generated text: each step, the token it chose, and what each head looked at most."""
+    group = dump.config.group_size
+    rows: list[list[tuple[str, str]]] = [
+        [("step", DIM), ("reads", DIM), ("chose", DIM), *((f"head {h}", tint(h // group)) for h in heads)]
+    ]
+    for i, token in enumerate(dump.chosen):
+        position = dump.start + i
+        row = [(str(position), DIM), (_short(page, dump, position), ACCENT), (crop(page.token(token), 12), HEAD)]
+        measures = measure_heads(
+            trace.pattern_HTS[:, i : i + 1, : position + 1],
+            position,
+            dump.token_ids[: position + 1],
+            dump.config.n_kv_heads,
+        )
+        for head in heads:
+            link = strongest(page, dump, measures[head]).split(page.safe(" ← "))[-1]
+            row.append((page.safe(link), ""))
+        rows.append(row)
+    lines = table(rows, (True, False, False, *[False] * len(heads)))
+    if max(sum(cell_len(text) for text, _ in line) for line in lines) <= page.width:
+        return lines
+    return [line for row in rows[1:] for line in _stacked_choice(page, row, heads)]
+
+
+def _stacked_choice(page: Page, row: Sequence[tuple[str, str]], heads: Sequence[int]) -> list[Line]:
+    first: Line = [(f"{row[0][0]} {row[1][0]}", ACCENT), (page.safe(" → "), ""), row[2]]
+    links = "  ".join(f"h{head} {text}" for head, (text, _) in zip(heads, row[3:], strict=True))
+    return [first, *wrap(links, page.width, "   ")]
+
+
+def _short(page: Page, dump: Dump, position: int) -> str:
+    return crop(page.token(dump.tokens[position]), 12)

@@ -1,0 +1,193 @@
+"""Patterns as maps of shaded cells: rows read, columns are read, blank is masked.
+
+Shading carries the information; colour repeats it in one ramp from dark to bright.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rich.cells import cell_len
+
+from glasscli.cli.views.attn_page import DIM, HEAD, Line, Page, Span, crop, pad, tint
+from glasscli.model.ops import Array, Mask
+from glasscli.pool import max_pool
+
+LINEAR = (0.05, 0.2, 0.4, 0.7)
+LOG = (0.001, 0.01, 0.1, 0.5)
+SHADES = "·░▒▓█"
+ASCII_SHADES = ".:-=#"
+RAMP = ("#6c7086", "#4673b8", "#2aa198", "#8fc93a", "#fde724")  # dark to bright; told apart without red or green
+GAP = 3
+MAX_ROWS = 48
+
+
+@dataclass(frozen=True)
+class Map:
+    """One head's pattern and what stands above it."""
+
+    title: str
+    pattern_TS: Array
+    mask_TS: Mask
+    kv_head: int = 0
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How maps are laid out: cells a column, maps side by side, and how many rows and columns become one."""
+
+    cell: int
+    across: int
+    pool_rows: int
+    pool_columns: int
+    label: int
+
+
+def heatmaps(page: Page, maps: Sequence[Map], labels: Sequence[str], start: int, log: bool = False) -> list[Line]:
+    """All `maps`, side by side as far as they fit, under a legend.
+
+    Args:
+        labels: tokens of the keys; query i is key `start + i`.
+        log: shade by powers of ten, to see weights that a strong one hides.
+    """
+    n_rows, n_columns = maps[0].pattern_TS.shape
+    plan = _plan(page, len(maps), n_rows, n_columns, max((cell_len(label) for label in labels[start:]), default=0))
+    lines = _legend(page, plan, log)
+    pooled = [max_pool(m.pattern_TS, m.mask_TS, plan.pool_rows, plan.pool_columns) for m in maps]
+    for first in range(0, len(maps), plan.across):
+        if first:
+            lines.append([])
+        band = slice(first, first + plan.across)
+        lines += _band(page, maps[band], pooled[band], labels, start, plan, LOG if log else LINEAR)
+    return lines
+
+
+def _plan(page: Page, n_maps: int, n_rows: int, n_columns: int, longest: int) -> _Plan:
+    """The largest cells and the fewest bands that fit; a map that fits in no way is pooled."""
+    n_digits = len(str(n_columns - 1))
+    label = min(longest, max(5, page.width // 7), 16) + 1 + n_digits + 1
+    room = page.width - 1 - label
+    pool_rows = -(-n_rows // MAX_ROWS)
+
+    def across(cell: int, columns: int, widest: int = 0) -> int:
+        return min(n_maps, (room + GAP) // (max(cell * columns, widest) + GAP))
+
+    wide, narrow = across(2, n_columns), across(1, n_columns)
+    fewest = 2 if n_maps > 1 and page.width >= 60 else 1
+    # Two-cell columns where they cost no further band of maps, and only where they leave room to read.
+    if wide and n_columns <= 24 and -(-n_maps // wide) == -(-n_maps // max(narrow, 1)) and pool_rows == 1:
+        return _Plan(2, _even(n_maps, wide), 1, 1, label)
+    pool_columns = 1
+    while across(1, -(-n_columns // pool_columns)) < min(fewest, n_maps):
+        pool_columns += 1
+    if n_rows == n_columns:
+        pool_rows = pool_columns = max(pool_rows, pool_columns)
+    columns = -(-n_columns // pool_columns)
+    return _Plan(1, _even(n_maps, max(1, across(1, columns))), pool_rows, pool_columns, label)
+
+
+def _even(n_maps: int, across: int) -> int:
+    """Maps a band, so that all bands hold about as many."""
+    n_bands = -(-n_maps // across)
+    return -(-n_maps // n_bands)
+
+
+def _legend(page: Page, plan: _Plan, log: bool) -> list[Line]:
+    shades, bounds = _shades(page), LOG if log else LINEAR
+    spans: Line = [(" softmax  ", HEAD)]
+    spans.append((shades[0], RAMP[0]))
+    names = [f"{bound:g}".lstrip("0") for bound in bounds]
+    spans.append((f" <{names[0]}  ", ""))
+    for shade, color, name in zip(shades[1:], RAMP[1:], names, strict=True):
+        spans += [(shade, color), (f" {name}  ", "")]
+    notes = ["rows read, columns are read", "blank = masked"]
+    if plan.pool_rows > 1 or plan.pool_columns > 1:
+        notes.insert(0, f"each cell = max of {plan.pool_rows}×{plan.pool_columns}")
+    if log:
+        notes.insert(0, "log scale")
+    used = sum(cell_len(text) for text, _ in spans)
+    lines, current = [spans], used
+    for note in notes:
+        text = page.safe(note)
+        if current + cell_len(text) + 3 > page.width:
+            lines.append([(" ", "")])
+            current = 1
+        lines[-1].append((f"{text}   ", DIM))
+        current += cell_len(text) + 3
+    return lines
+
+
+def _shades(page: Page) -> str:
+    return SHADES if page.unicode else ASCII_SHADES
+
+
+def _band(
+    page: Page,
+    maps: Sequence[Map],
+    pooled: Sequence[tuple[Array, Mask]],
+    labels: Sequence[str],
+    start: int,
+    plan: _Plan,
+    bounds: Sequence[float],
+) -> list[Line]:
+    n_rows, n_columns = pooled[0][0].shape
+    span = max(plan.cell * n_columns, 1)
+    widest = max(span, *(min(cell_len(m.title), 18) for m in maps)) if len(maps) > 1 else page.width - plan.label - 1
+    if plan.label + len(maps) * (widest + GAP) - GAP + 1 > page.width:
+        widest = span
+    left: Span = (" " * (plan.label + 1), "")
+    heads: Line = [left]
+    ticks: Line = [left]
+    for m in maps:
+        heads += [(pad(crop(page.safe(m.title), widest), widest), tint(m.kv_head)), (" " * GAP, "")]
+        ticks += [(pad(_ticks(n_columns, plan), widest), DIM), (" " * GAP, "")]
+    lines = [heads[:-1], ticks[:-1]]
+    for i in range(n_rows):
+        position = start + i * plan.pool_rows
+        line: Line = [(f" {_row_label(page, labels, position, plan)}", "")]
+        for (values, mask), _ in zip(pooled, maps, strict=True):
+            line += _cells(page, values[i], mask[i], plan.cell, bounds)
+            line.append((" " * (widest - span + GAP), ""))
+        lines.append(line[:-1])
+    return lines
+
+
+def _row_label(page: Page, labels: Sequence[str], position: int, plan: _Plan) -> str:
+    digits = len(str(len(labels) - 1))
+    name = pad(crop(labels[position], plan.label - digits - 2), plan.label - digits - 2, right=True)
+    return f"{name} {position:>{digits}} "
+
+
+def _ticks(n_columns: int, plan: _Plan) -> str:
+    """Positions above the columns: each where there is room, else every fifth cell."""
+    if plan.cell == 2 and n_columns <= 10:
+        return " ".join(str(i) for i in range(n_columns))
+    if plan.pool_columns == 1 and n_columns <= 10:
+        return "".join(str(i) for i in range(n_columns))
+    last = (n_columns - 1) * plan.pool_columns
+    every = max(5, len(str(last)) + 2) if plan.cell == 1 else 5
+    text = ""
+    for i in range(0, n_columns, every):
+        mark = str(i * plan.pool_columns)
+        if len(text) <= i * plan.cell and i * plan.cell + len(mark) <= n_columns * plan.cell:
+            text = text.ljust(i * plan.cell) + mark
+    return text
+
+
+def _cells(page: Page, values: Array, mask: Mask, cell: int, bounds: Sequence[float]) -> Line:
+    """One row of a map; neighbours of the same shade become one piece."""
+    shades = _shades(page)
+    levels = np.where(mask, np.searchsorted(bounds, values, side="right"), -1).tolist()
+    line: Line = []
+    for level in levels:
+        if level < 0:
+            text, style = " " * cell, ""
+        elif level == 0:
+            text, style = shades[0] + " " * (cell - 1), RAMP[0]
+        else:
+            text, style = shades[level] * cell, RAMP[level]
+        if line and line[-1][1] == style:
+            line[-1] = (line[-1][0] + text, style)
+        else:
+            line.append((text, style))
+    return line

@@ -1,0 +1,68 @@
+"""Measures of heads as tables, beside those of a head that ignores content."""
+
+from collections.abc import Sequence
+
+from glasscli.cli.views.attn_page import ACCENT, DIM, HEAD, Line, Page, Span, line_width, share, table, tint, wrap
+from glasscli.dump import Dump
+from glasscli.measures import HeadMeasures
+
+COLUMNS = ("sink", "prev", "self", "dup", "induct")
+
+
+def measure_table(page: Page, dump: Dump, measures: Sequence[HeadMeasures], uniform: HeadMeasures) -> list[Line]:
+    """A line a head and one for the uniform baseline; two or more lines each where the page is narrow."""
+    head: list[Span] = [(name, DIM) for name in ("head", "kv", "entropy", "", *COLUMNS, "reach", "strongest link")]
+    rows = [_row(page, dump, m) for m in measures]
+    lines = table([head, *rows, _row(page, dump, uniform)], (False, False, True, *[True] * 7, False))
+    if max(line_width(line) for line in lines) <= page.width:
+        return lines
+    return _stacked(page, dump, [*measures, uniform])
+
+
+def _row(page: Page, dump: Dump, m: HeadMeasures) -> list[Span]:
+    baseline = m.head is None
+    style = DIM if baseline else ""
+    link = "← a head that ignores content" if baseline else strongest(page, dump, m)
+    return [
+        ("uniform" if baseline else str(m.head), style or ACCENT),
+        ("", "") if m.kv_head is None else (str(m.kv_head), tint(m.kv_head)),
+        (bits(page, m.entropy_bits), style),
+        (percent(page, m.entropy_share), style),
+        *((page.safe(share(m.as_dict()[name])), style) for name in COLUMNS),
+        (page.safe("–" if m.reach is None else f"{m.reach:.1f}"), style),
+        (page.safe(link), style),
+    ]
+
+
+def _stacked(page: Page, dump: Dump, measures: Sequence[HeadMeasures]) -> list[Line]:
+    lines: list[Line] = []
+    for m in measures:
+        name = "uniform (ignores content)" if m.head is None else f"head {m.head} · kv {m.kv_head}"
+        entropy = f"entropy {bits(page, m.entropy_bits)} {percent(page, m.entropy_share)}"
+        values = [f"{name} {share(m.as_dict()[name])}" for name in COLUMNS]
+        values.append("reach –" if m.reach is None else f"reach {m.reach:.1f}")
+        style = DIM if m.head is None else HEAD
+        lines += wrap(page.safe(f"{name} · {entropy}"), page.width, "  ", style, first="")
+        lines += wrap(page.safe("  ".join(values)), page.width, "  ", DIM if m.head is None else "")
+        if m.head is not None and m.strongest is not None:
+            lines += wrap(page.safe("strongest " + strongest(page, dump, m)), page.width, "  ")
+    return lines
+
+
+def strongest(page: Page, dump: Dump, m: HeadMeasures) -> str:
+    """`·the[6] ← ·Alice,[4] .49`: who looks at whom."""
+    if m.strongest is None:
+        return "–"
+    query, key, weight = m.strongest.query, m.strongest.key, m.strongest.weight
+    labels = [page.token(dump.tokens[i]) for i in (query, key)]
+    return f"{labels[0]}[{query}] ← {labels[1]}[{key}] {share(weight)}"
+
+
+def bits(page: Page, value: float | None) -> str:
+    """Entropy in bits."""
+    return page.safe("–") if value is None else f"{value:.2f} b"
+
+
+def percent(page: Page, value: float | None) -> str:
+    """A share in whole per cent."""
+    return page.safe("–") if value is None else f"{100 * value:.0f} %"

@@ -1,0 +1,170 @@
+"""What all screens of `dump-attn` are made of: lines of styled pieces that fit a width counted in cells.
+
+Views build `Line`s and never print. Colour repeats what the characters say; without colour nothing is lost.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from glasscli.cli.console import Color, is_terminal, printable, rich_console, unicode_ok, use_color, width, write
+from glasscli.dump import Token
+from glasscli.pieces import label_of
+
+Span = tuple[str, str]  # text, Rich style
+Line = list[Span]
+
+HEAD = "bold"
+DIM = "dim"
+ACCENT = "cyan"
+BAD = "bold red"
+# One tint for each key/value head, so that query heads that share one are seen together. All differ in
+# lightness too, for eyes that don't tell hues apart.
+KV_TINTS = ("#5fafd7", "#d7af5f", "#af87d7", "#87af87")
+
+# Without Unicode: what our own texts use, in ASCII. Tokens have an ASCII form of their own.
+_ASCII = {
+    "·": ".", "−": "-", "–": "-", "—": "-", "─": "-", "→": "->", "←": "<-", "×": "x", "√": "sqrt", "ᵀ": "^T",
+    "Σ": "sum ", "Δ": "diff", "≤": "<=", "≥": ">=", "²": "^2", "∞": "inf", "…": "...", "½": "1/2", "∂": "d",
+    "█": "#", "▓": "=", "▒": "-", "░": ":", "λ": "eigenvalue ", "✓": "ok", "✗": "NO", "‖": "|", "’": "'",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Page:
+    """Where a screen goes: how wide it is, and what it can show."""
+
+    width: int
+    unicode: bool
+    color: Color
+    terminal: bool
+
+    @classmethod
+    def of_stdout(cls, color: Color = Color.auto) -> "Page":
+        """The page that stdout is."""
+        return cls(width(), unicode_ok(), color, is_terminal())
+
+    def safe(self, text: str) -> str:
+        """`text` in characters that this page can show, none of which steers a terminal."""
+        text = printable(text)
+        if self.unicode:
+            return text
+        return "".join(_ASCII.get(c, c) for c in text).encode("ascii", "backslashreplace").decode()
+
+    def token(self, token: Token) -> str:
+        """A token's label."""
+        return label_of(token.raw, ascii_only=not self.unicode)
+
+    def text(self, text: str) -> str:
+        """A whole text on one line, spaces as spaces."""
+        return self.safe(re.sub(r"\s*\n\s*", " ⏎ " if self.unicode else " / ", text))
+
+    def show(self, lines: Iterable[Line]) -> None:
+        """Print the lines, in colour if that is wanted."""
+        if not use_color(self.color):
+            for line in lines:
+                write("".join(text for text, _ in line).rstrip())
+            return
+        from rich.text import Text
+
+        console = rich_console(self.color)
+        for line in lines:
+            text = Text.assemble(*line, end="")
+            text.rstrip()
+            console.print(text, no_wrap=True, crop=False, overflow="ignore", end="\n")
+
+
+def line_width(line: Line) -> int:
+    """Cells that a line takes."""
+    return sum(cell_len(text) for text, _ in line)
+
+
+def crop(text: str, cells: int, mark: str = "…") -> str:
+    """`text` in at most `cells` cells; what is cut ends in `mark`."""
+    if cell_len(text) <= cells:
+        return text
+    room = max(0, cells - cell_len(mark))
+    while cell_len(text) > room:
+        text = text[:-1]
+    return (text + mark)[: max(cells, 0)] if cells >= cell_len(mark) else mark[:cells]
+
+
+def pad(text: str, cells: int, right: bool = False) -> str:
+    """`text` cropped or filled to exactly `cells` cells; `right` puts it at the right end."""
+    text = crop(text, cells)
+    fill = " " * (cells - cell_len(text))
+    return fill + text if right else text + fill
+
+
+def table(rows: Sequence[Sequence[Span]], right: Sequence[bool], gap: int = 2, indent: int = 1) -> list[Line]:
+    """Rows of cells as lines, columns as wide as their widest cell; `right` tells how each is aligned."""
+    widths = [max(cell_len(row[i][0]) for row in rows if i < len(row)) for i in range(len(right))]
+    lines: list[Line] = []
+    for row in rows:
+        line: Line = [(" " * indent, "")]
+        for i, (text, style) in enumerate(row):
+            line.append((pad(text, widths[i], right[i]), style))
+            line.append((" " * gap, ""))
+        lines.append(line[:-1])
+    return lines
+
+
+def wrap(text: str, cells: int, indent: str = "", style: str = "", first: str | None = None) -> list[Line]:
+    """`text` in lines of at most `cells` cells, broken at spaces where that is possible."""
+    lines, current = [], first if first is not None else indent
+    fresh = True
+    for word in text.split(" "):
+        while True:
+            joined = current + ("" if fresh else " ") + word
+            if cell_len(joined) <= cells:
+                current, fresh = joined, False
+                break
+            if not fresh:
+                lines.append(current)
+                current, fresh = indent, True
+                continue
+            head = word
+            while len(head) > 1 and cell_len(current + head) > cells:
+                head = head[:-1]
+            lines.append(current + head)
+            current, word = indent, word[len(head) :]
+            if not word:
+                break
+    if not fresh:
+        lines.append(current)
+    return [[(line, style)] for line in lines]
+
+
+def flow(page: Page, parts: Sequence[str], indent: str = "", style: str = "") -> list[Line]:
+    """`parts` with ` · ` between them, broken between parts; no line begins or ends with the dot."""
+    lines: list[Line] = []
+    current = ""
+    for part in parts:
+        joined = page.safe(f"{current} · {part}" if current else part)
+        if current and cell_len(joined) > page.width:
+            lines.append([(current, style)])
+            joined = indent + page.safe(part)
+        current = joined
+    return [*lines, *wrap(current, page.width, indent, style, first="")]
+
+
+def share(value: float | None) -> str:
+    """A share of one with two digits and no zero in front: `.21`, `1.00`; `–` for none."""
+    if value is None:
+        return "–"
+    text = f"{value:.2f}"
+    return text[1:] if text.startswith("0") else text
+
+
+def number(value: float) -> str:
+    """A number with about three digits."""
+    if value == 0 or 0.01 <= abs(value) < 1000:
+        return f"{value:.2f}"
+    return f"{value:.1e}" if abs(value) < 0.01 or abs(value) >= 1e5 else f"{value:.0f}"
+
+
+def tint(kv_head: int) -> str:
+    """The colour of a key/value head."""
+    return KV_TINTS[kv_head % len(KV_TINTS)]

@@ -1,0 +1,98 @@
+"""Which screen of `dump-attn` shows a dump, and what to try next."""
+
+from collections.abc import Sequence
+
+from glasscli.cli.attn_options import Ask
+from glasscli.cli.attn_select import pick_heads, pick_rows
+from glasscli.cli.views.attn_decode import chosen_table, decode_screen
+from glasscli.cli.views.attn_heads import explain_screen
+from glasscli.cli.views.attn_numbers import step_numbers
+from glasscli.cli.views.attn_page import DIM, Line, Page, wrap
+from glasscli.cli.views.attn_screen import header, layer_maps, layer_screen
+from glasscli.cli.views.attn_single import head_screen
+from glasscli.cli.views.attn_whatif import blocked_screen, jacobian_screen, what_if_screen
+from glasscli.dump import Dump, SizeError, check_size, dump_attention
+from glasscli.load import LoadedModel
+from glasscli.trace import LayerTrace
+
+
+def show(ask: Ask, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> None:
+    """Print the screen that was asked for, one layer after another."""
+    page = Page.of_stdout(ask.color)
+    demo = ask.prompt is None
+    if ask.blocked:
+        page.show(blocked_screen(page, dump, dump.layers))
+        return
+    prefill = _prefill(loaded, dump) if dump.mode == "decode" and ask.view is None and not steps else {}
+    for i, trace in enumerate(dump.layers):
+        lines: list[Line] = [[]] if i else []
+        lines += _layer(page, ask, dump, trace, steps, prefill.get(trace.layer), demo)
+        page.show(lines)
+    if page.terminal and not ask.quiet:
+        page.show([[], *wrap(page.safe(_hint(ask, dump)), page.width, "      ", DIM, first=" ")])
+
+
+def _layer(
+    page: Page, ask: Ask, dump: Dump, trace: LayerTrace, steps: Sequence[str], prefill: LayerTrace | None, demo: bool
+) -> list[Line]:
+    config = dump.config
+    if ask.explain:
+        return [*header(page, dump, trace, range(config.n_heads), demo), *explain_screen(page, dump, trace)]
+    if steps and ask.view is None:
+        lines: list[Line] = []
+        for name in steps:
+            heads = pick_heads(ask.head, name, config)
+            lines += [[]] if lines else [*header(page, dump, trace, (), demo), []]
+            lines += step_numbers(page, dump, trace, name, heads)
+        return lines
+    heads = pick_heads(ask.head, None, config)
+    if ask.jacobian:
+        row = one_row(ask, dump)
+        return jacobian_screen(page, dump, trace, heads[0], row)
+    if ask.what_if:
+        top = header(page, dump, trace, heads, demo, f"what if: {ask.what_if}")
+        return [*top, [], *what_if_screen(page, dump, trace, ask.what_if, heads, ask.log)]
+    single_row = dump.n_queries == 1 or (dump.mode == "decode" and ask.rows is not None)
+    if single_row:
+        return decode_screen(page, dump, trace, heads, one_row(ask, dump), prefill)
+    if dump.chosen:
+        top = header(page, dump, trace, heads, demo)
+        maps = layer_maps(page, dump, trace, heads, ask.log)
+        return [*top, [], *maps, [], *chosen_table(page, dump, trace, heads)]
+    if len(heads) == 1 and config.n_heads > 1:
+        return head_screen(page, dump, trace, heads[0], ask.log, demo)
+    return layer_screen(page, dump, trace, heads, log=ask.log, demo=demo)
+
+
+def one_row(ask: Ask, dump: Dump) -> int:
+    """The single row asked for, counted from the first traced one: the last if nothing is said."""
+    if ask.rows is None or dump.n_queries == 1:
+        return dump.n_queries - 1
+    _, stop = pick_rows(ask.rows, dump.start, len(dump.tokens))
+    return stop - 1 - dump.start
+
+
+def _prefill(loaded: LoadedModel, dump: Dump) -> dict[int, LayerTrace]:
+    """The same layers from one prefill of all tokens, or nothing where that would be too large."""
+    n_tokens = len(dump.tokens)
+    try:
+        check_size(loaded.config, n_tokens, n_tokens, len(dump.layers))
+    except SizeError:
+        return {}
+    whole = dump_attention(loaded, dump.token_ids, [trace.layer for trace in dump.layers])
+    return {trace.layer: trace for trace in whole.layers}
+
+
+def _hint(ask: Ask, dump: Dump) -> str:
+    """What to try next: things that were not asked for this time."""
+    layer = dump.layers[0].layer
+    ideas = [
+        ("--head 1 (numbers)", ask.head is None),
+        ("--step scores", not ask.steps),
+        ("--decode (1 query, from the cache)", dump.mode == "prefill"),
+        ("--explain", not ask.explain),
+        ("--what-if no-scale", ask.what_if is None),
+        ("--heads", True),
+        (f"-o layer{layer}.html", True),
+    ]
+    return "try  " + "   ".join([text for text, fits in ideas if fits][:4])

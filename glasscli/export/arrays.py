@@ -1,0 +1,118 @@
+"""The arrays of a dump by name, in three dialects, and the binary files that hold them.
+
+| names    | keys                                    | axes                                  |
+| -------- | --------------------------------------- | ------------------------------------- |
+| native   | `L2.q` … `L2.out`                       | [head, position, dim]                 |
+| tl       | `blocks.2.attn.hook_q`, …               | [position, head, dim], no batch axis  |
+| hf       | `attentions`, one array for all layers  | [layer, 1, head, query, key]          |
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glasscli.dump import Dump
+from glasscli.errors import UsageError
+from glasscli.steps import step_array
+
+# Step to hook; TransformerLens keeps neither the mask nor a cache of turned keys.
+_HOOKS = {
+    "q": "attn.hook_q",
+    "k": "attn.hook_k",
+    "v": "attn.hook_v",
+    "rope_q": "attn.hook_rot_q",
+    "rope_k": "attn.hook_rot_k",
+    "scores": "attn.hook_attn_scores",
+    "softmax": "attn.hook_pattern",
+    "mix": "attn.hook_z",
+    "out": "hook_attn_out",
+}
+
+
+def named_arrays(dump: Dump, steps: Sequence[str], names: str = "native") -> dict[str, NDArray[Any]]:
+    """The arrays of `steps` for all layers of a dump, keyed and ordered as `names` says.
+
+    Scores are those before the mask, except with `tl`, where hidden scores are −∞ as in that library's hook.
+
+    Raises:
+        UsageError: none of the steps exists under these names.
+    """
+    if names == "hf":
+        if "softmax" not in steps:
+            raise UsageError("hf names hold the softmax step only")
+        return {"attentions": np.stack([trace.pattern_HTS[None] for trace in dump.layers])}
+    if names == "native":
+        return {
+            f"L{trace.layer}.{step}": np.ascontiguousarray(step_array(trace, step))
+            for trace in dump.layers
+            for step in steps
+        }
+    hooked = [step for step in steps if step in _HOOKS]
+    if not hooked:
+        raise UsageError(f"tl names have no hook for {', '.join(steps)}; they have: {', '.join(_HOOKS)}")
+    arrays = {}
+    for trace in dump.layers:
+        for step in hooked:
+            values = step_array(trace, step)
+            if step == "scores":
+                values = np.where(trace.mask_TS, values, np.float32(-np.inf))
+            elif values.ndim == 3 and step != "softmax":
+                values = values.transpose(1, 0, 2)
+            arrays[f"blocks.{trace.layer}.{_HOOKS[step]}"] = np.ascontiguousarray(values)
+    return arrays
+
+
+def describe(dump: Dump, names: str = "native") -> dict[str, Any]:
+    """Everything about a dump that is not an array, for metadata."""
+    config = dump.config
+    return {
+        "schema": "glass.attn/1",
+        "model": {
+            "name": dump.model,
+            "n_layers": config.n_layers,
+            "n_heads": config.n_heads,
+            "n_kv_heads": config.n_kv_heads,
+            "head_dim": config.head_dim,
+            "dim": config.dim,
+            "rope_theta": config.rope.theta,
+            "rope_kind": config.rope.kind,
+            "weights_sha256": dump.weights_hash or None,
+        },
+        "dtype": "float32",
+        "names": names,
+        "prompt": dump.prompt,
+        "tokens": [token_entry(token.id, token.text, token.raw) for token in dump.tokens],
+        "chosen": [token_entry(token.id, token.text, token.raw) for token in dump.chosen],
+        "mode": dump.mode,
+        "start": dump.start,
+        "layers": [trace.layer for trace in dump.layers],
+    }
+
+
+def token_entry(token_id: int, text: str | None, raw: bytes) -> dict[str, Any]:
+    """One token for JSON; `text` is null for a part of a character, `bytes` are hexadecimal."""
+    return {"id": token_id, "text": text, "bytes": raw.hex()}
+
+
+def write_npz(dump: Dump, path: Path, steps: Sequence[str], names: str) -> None:
+    """A NumPy archive: the arrays, `token_ids`, `tokens` (as on screen) and `metadata` (JSON in a string)."""
+    arrays: dict[str, Any] = {
+        "token_ids": np.array(dump.token_ids),
+        "tokens": np.array([token.label for token in dump.tokens]),
+        "metadata": np.array(json.dumps(describe(dump, names))),
+        **named_arrays(dump, steps, names),
+    }
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def write_safetensors(dump: Dump, path: Path, steps: Sequence[str], names: str) -> None:
+    """A safetensors file; what is not an array is in its metadata, one JSON text an entry."""
+    from safetensors.numpy import save
+
+    metadata = {key: json.dumps(value) for key, value in describe(dump, names).items()}
+    path.write_bytes(save(named_arrays(dump, steps, names), metadata=metadata))

@@ -1,0 +1,106 @@
+"""A dump as one strict JSON document: no NaN, no infinity, masked scores null."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glasscli.config import ModelConfig
+from glasscli.dump import Dump, SizeError
+from glasscli.export.arrays import describe, named_arrays
+from glasscli.measures import measure_heads, uniform_measures
+from glasscli.steps import STEPS, step_array
+from glasscli.trace import LayerTrace
+
+MAX_JSON_BYTES = 50_000_000
+_BYTES_A_NUMBER = 13  # nine digits, sign, point, comma
+
+
+def document(dump: Dump, steps: Sequence[str], names: str = "native") -> dict[str, Any]:
+    """The document `glass.attn/1`.
+
+    Native: `layers` holds an object a layer, with a `{"shape", "data"}` a step, `summary` (the measures of
+    each head) and `uniform` (those of a head that ignores content). `mask` is true where a query may look.
+    Other names: `arrays` holds a `{"shape", "data"}` for each of their keys.
+
+    Raises:
+        UsageError: it would be larger than 50 MB.
+    """
+    check_json_size(dump.config, dump.n_queries, len(dump.tokens), len(dump.layers), steps)
+    head = describe(dump, names)
+    if names != "native":
+        arrays = named_arrays(dump, steps, names)
+        return {**head, "arrays": {name: as_json(values) for name, values in arrays.items()}}
+    return {**head, "layers": [_layer(dump, trace, steps) for trace in dump.layers]}
+
+
+def check_json_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int, steps: Sequence[str]) -> None:
+    """Refuse what would make more than 50 MB of text.
+
+    Raises:
+        SizeError: it would; a binary file has no such limit.
+    """
+    n_bytes = _BYTES_A_NUMBER * n_layers * count_numbers(config, n_queries, n_keys, steps)
+    if n_bytes > MAX_JSON_BYTES:
+        raise SizeError(
+            f"{n_queries:,} × {n_keys:,} tokens in {n_layers} layers make about {n_bytes / 1e6:,.0f} MB of JSON; "
+            f"the limit is {MAX_JSON_BYTES / 1e6:.0f} MB"
+        )
+
+
+def count_numbers(config: ModelConfig, n_queries: int, n_keys: int, steps: Sequence[str]) -> int:
+    """How many numbers `steps` of one layer hold."""
+    sizes = {
+        "head": config.n_heads,
+        "kv_head": config.n_kv_heads,
+        "query": n_queries,
+        "key": n_keys,
+        "side": 2,
+    }
+    total = 0
+    for step in steps:
+        width = config.dim if step == "out" else config.head_dim
+        total += int(np.prod([sizes.get(axis, width) for axis in STEPS[step].axes], dtype=object))
+    return total
+
+
+def write_json(dump: Dump, path: Path, steps: Sequence[str], names: str) -> None:
+    """The document as a file, ASCII only."""
+    with path.open("w", encoding="ascii") as file:
+        json.dump(document(dump, steps, names), file, allow_nan=False)
+        file.write("\n")
+
+
+def _layer(dump: Dump, trace: LayerTrace, steps: Sequence[str]) -> dict[str, Any]:
+    config = dump.config
+    entry: dict[str, Any] = {
+        "layer": trace.layer,
+        "heads": config.n_heads,
+        "kv_heads": config.n_kv_heads,
+        "kv_of_head": [head // config.group_size for head in range(config.n_heads)],
+    }
+    for step in steps:
+        values = step_array(trace, step)
+        entry[step] = as_json(np.where(trace.mask_TS, values, np.nan) if step == "scores" else values)
+    measures = measure_heads(trace.pattern_HTS, dump.start, dump.token_ids, config.n_kv_heads)
+    entry["summary"] = [{"head": m.head, "kv_head": m.kv_head, **m.as_dict()} for m in measures]
+    entry["uniform"] = uniform_measures(dump.start, dump.n_queries, dump.token_ids).as_dict()
+    return entry
+
+
+def as_json(values: NDArray[Any]) -> dict[str, Any]:
+    """An array as its shape and nested lists; what is not finite is null."""
+    return {"shape": list(values.shape), "data": _plain(values)}
+
+
+def _plain(values: NDArray[Any]) -> Any:
+    """Nested lists; nine digits bring a float32 back exactly, and what is no number becomes None."""
+    if values.ndim > 1:
+        return [_plain(part) for part in values]
+    if values.dtype == np.bool:
+        return values.tolist()
+    finite = np.isfinite(values).tolist()
+    return [float(f"{x:.9g}") if ok else None for x, ok in zip(values.tolist(), finite, strict=True)]

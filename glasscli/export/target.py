@@ -1,0 +1,46 @@
+"""Where a file goes: beside its name first, in place when it is complete."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from glasscli.errors import OutputError
+
+
+def check_target(path: Path) -> None:
+    """Refuse a path that can't become a file.
+
+    Raises:
+        OutputError: its folder is missing or can't be written to, or it is a folder itself.
+    """
+    try:
+        folder = Path(os.path.realpath(path)).parent
+        if path.is_dir():
+            raise OutputError(f"{path} is a folder; name a file")
+        if not folder.is_dir():
+            raise OutputError(f"{path}: there is no folder {folder}")
+        if not os.access(folder, os.W_OK):
+            raise OutputError(f"{path}: the folder {folder} can't be written to")
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A new file name in the same folder; when the block ends well, that file takes the place of `path`.
+
+    When it does not, the new file is removed and `path` is as it was. A link is followed, not replaced.
+
+    Raises:
+        OutputError: the file could not be written.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror or error}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
