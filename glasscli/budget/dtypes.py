@@ -27,7 +27,7 @@ class Dtype:
 
 
 def _table() -> dict[str, Dtype]:
-    plain = (("f32", 4), ("f16", 2), ("bf16", 2), ("fp8", 1), ("int8", 1), ("f64", 8))
+    plain = (("f32", 4), ("f16", 2), ("bf16", 2), ("fp8", 1), ("int8", 1), ("f64", 8), ("i64", 8))
     ggml = (
         ("q8_0", 34),
         ("q8_1", 36),
@@ -40,12 +40,8 @@ def _table() -> dict[str, Dtype]:
     held = [Dtype(name, 1, size, says=f"{size} B an element") for name, size in plain]
     held += [Dtype(name, 32, size, says=f"{size} B for 32 elements, scale included") for name, size in ggml]
     held += [
-        Dtype(
-            "fp8_per_token_head", 1, 1, head_bytes=4, says="1 B an element + an f32 scale a head and token"
-        ),
-        Dtype(
-            "int8_per_token_head", 1, 1, head_bytes=4, says="1 B an element + an f32 scale a head and token"
-        ),
+        Dtype("fp8_per_token_head", 1, 1, head_bytes=4, says="1 B an element + an f32 scale a head and token"),
+        Dtype("int8_per_token_head", 1, 1, head_bytes=4, says="1 B an element + an f32 scale a head and token"),
         Dtype("fp8_block128", 128, 132, says="128 B + an f32 scale for 128 elements"),
         Dtype("fp8_ds_mla", DS_MLA_WIDTH, 656, says="656 B a latent: 512 fp8 + 4 f32 scales + 64 bf16"),
         Dtype("nvfp4", 16, 9, says="8 B + an fp8 scale for 16 elements"),
@@ -67,6 +63,7 @@ ALIASES = {
     "bfloat16": "bf16",
     "fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "fp8_e4m3fn": "fp8", "fp8_e4m3fnuz": "fp8", "fp8_inc": "fp8",
     "float8": "fp8", "float8_e4m3fn": "fp8", "float8_e5m2": "fp8", "f8": "fp8", "e4m3": "fp8", "e5m2": "fp8",
+    "int64": "i64", "long": "i64",
     "i8": "int8", "int8_static": "int8",
     "i4": "int4",
     "fp8_per_head_token": "fp8_per_token_head", "int8_per_head_token": "int8_per_token_head",

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from glasscli.budget import hf_cache
 from glasscli.budget.dtypes import dtype_named, row_bytes
 from glasscli.budget.kinds import CompressedAttention, Kind, Tensor
 from glasscli.budget.request import Request
@@ -124,8 +125,9 @@ class Transformers(Logical):
 
     def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
         held: Held = {}
-        for tensor in part.tensors(tokens, self.request.encoder):
-            size = sequences * tensor.rows * self.dtypes.row(tensor)
+        for tensor in hf_cache.held(part, tokens, self.request.encoder):
+            dtype = tensor.dtype or self.dtypes.of(tensor)
+            size = sequences * tensor.rows * row_bytes(dtype, tensor.width // tensor.heads, tensor.heads)
             held[tensor.role] = held.get(tensor.role, 0) + size
         return held
 

@@ -1,8 +1,8 @@
 """The inverse of a plan: the longest context and the largest batch that a number of bytes has room for.
 
-What a device holds never shrinks as sequences get longer or more, so both are found by bisection on the plan
-itself, exactly: one token more, or one sequence more, does not fit. Engines that round up to pages therefore
-answer with whole pages.
+The most that a device holds never shrinks as sequences get longer or more, so both are found by bisection on
+the plan itself, exactly: one token more, or one sequence more, does not fit. Engines that round up to pages
+therefore answer with whole pages.
 """
 
 from collections.abc import Callable
@@ -42,9 +42,9 @@ def fit(request: Request, budget_bytes: int) -> Fit:
         raise UsageError(f"a budget of {budget_bytes} bytes is not possible")
     sizer = Sizer(request)
     tokens, batch = request.tokens, request.batch
-    most_tokens = largest(lambda length: sizer.rank(length, batch) <= budget_bytes)
-    most_batch = largest(lambda count: sizer.rank(tokens, count) <= budget_bytes)
-    needed = sizer.rank(tokens, batch)
+    most_tokens = largest(lambda length: sizer.peak(length, batch) <= budget_bytes)
+    most_batch = largest(lambda count: sizer.peak(tokens, count) <= budget_bytes)
+    needed = sizer.peak(tokens, batch)
     in_all = None if most_tokens is None else most_tokens * batch
     return Fit(budget_bytes, needed, needed <= budget_bytes, most_tokens, most_batch, in_all)
 

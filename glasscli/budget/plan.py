@@ -105,6 +105,16 @@ class Sizer:
         size = {part: total(self.hold(part, tokens, sequences)) for part in self.parts}
         return max(sum(count * size[part] for part, count in stage.items()) for stage in self.stages)
 
+    def peak(self, tokens: int, batch: int) -> int:
+        """The most that the fullest device ever holds on the way to `tokens`.
+
+        It is what it holds in the end, except where rows wait to be compressed (DeepSeek V4 in transformers):
+        then it was more just before a block was full.
+        """
+        ratios = {part.ratio for part in self.parts if isinstance(part, CompressedAttention) and part.ratio}
+        ends = {tokens, *(tokens - (tokens + 1) % ratio for ratio in ratios)}
+        return max(self.rank(end, batch) for end in ends if end >= 0)
+
     def line(self, part: Kind) -> Line:
         """The line of a table for all layers of this kind."""
         tokens, batch = self.request.tokens, self.request.batch
