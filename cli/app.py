@@ -47,6 +47,8 @@ def help_text() -> str:
 def main(args: list[str] | None = None) -> int:
     """Run the program with `args` (default: the command line) and return its exit code."""
     args = sys.argv[1:] if args is None else args
+    if sys.stdout is None:
+        return complain("stdout is closed; there is nowhere to write the answer", 1)
     try:
         if not args or args[0] in ("--help", "-h"):
             print(help_text())
@@ -83,6 +85,8 @@ def run(name: str, args: list[str]) -> int:
     try:
         code = app(args, prog_name=f"glass {name}", standalone_mode=False)
         return code if isinstance(code, int) else 0
+    except SystemExit:  # Typer's answer to a pipe that was closed
+        raise BrokenPipeError from None
     except GlassError as error:
         return complain(str(error), error.exit_code)
     except typer.TyperException as error:
@@ -107,7 +111,7 @@ def complain(message: str, code: int) -> int:
     text = "\n".join([f"glass: {first}", *(f"       {line}" for line in rest)])
     try:
         sys.stdout.flush()
-    except OSError:
+    except (OSError, AttributeError):
         silence_stdout()
     from glasscli.cli.console import printable
 
