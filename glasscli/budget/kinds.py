@@ -201,7 +201,8 @@ class CrossAttention(Single):
 class CompressedAttention(Single):
     """The last `size` tokens plus one row for every `ratio` tokens, keys and values in one (DeepSeek V4).
 
-    `index_dim` > 0 adds an index key to each compressed row (compressed sparse attention).
+    `index_dim` > 0 adds an index key to each compressed row (compressed sparse attention). With a `ratio` of
+    0 the layer compresses nothing: the window alone.
     """
 
     name: ClassVar[str] = "compressed"
@@ -215,6 +216,8 @@ class CompressedAttention(Single):
         return self.size
 
     def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+        if not self.ratio:
+            return (Tensor("k", min(tokens, self.size), self.width),)
         blocks = -(-tokens // self.ratio)
         held = (Tensor("k", min(tokens, self.size), self.width), Tensor("k", blocks, self.width))
         return (*held, Tensor("index", blocks, self.index_dim)) if self.index_dim else held

@@ -31,7 +31,12 @@ def n_heads(read: Fields) -> int:
 
 
 def n_kv_heads(read: Fields) -> int:
-    """Key/value heads; as many as query heads where nothing is said. They must divide the query heads."""
+    """Key/value heads; as many as query heads where nothing is said. They must divide the query heads.
+
+    A config that gives them need not give the query heads: the cache has no use for those.
+    """
+    if not read.has(*HEADS) and read.has(*KV_HEADS):
+        return int(read.integer(*KV_HEADS))
     heads = n_heads(read)
     kv_heads: int = read.integer(*KV_HEADS, default=heads)
     if heads % kv_heads:
@@ -95,7 +100,7 @@ def latent(read: Fields, layer: int, size: int | None = None, index_dim: int = 0
         read.integer("kv_lora_rank"),
         read.integer("qk_rope_head_dim", least=0),
         index_dim,
-        n_heads=n_heads(read),
+        n_heads=read.integer(*HEADS, default=0),
         nope_dim=read.integer("qk_nope_head_dim", default=0, least=0),
         v_dim=read.integer("v_head_dim", default=0, least=0),
         size=size,
