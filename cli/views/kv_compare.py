@@ -12,20 +12,24 @@ from glasscli.cli.views.kv_screen import Screen
 
 def show(answers: Sequence[Answer], assumed: tuple[str, ...], screen: Screen, quiet: bool = False) -> None:
     """The whole page, models in the order they were named."""
-    settings = answers[0].settings
     if assumed and not quiet:
         screen.flow("assumed: ", assumed)
         screen.blank()
-    headers = ["model", "sharing", "cache", "per token", *(f"{n:,}" for n in settings.tokens)]
+    settings = answers[0].settings
+    headers = ["model", "sharing", "cache", "per token", *(context(n, settings.batch) for n in settings.tokens)]
     rows = [row(answer) for answer in answers]
-    fitted = [answer.fit for answer in answers if answer.fit is not None]
-    if fitted:
-        headers += ["max tokens", "max batch"]
-        rows = [[*cells, count(fit.max_tokens), count(fit.max_batch)] for cells, fit in zip(rows, fitted, strict=True)]
-    if settings.batch > 1:
-        headers[4:] = [f"{settings.batch:,} × {head}" if head[:1].isdigit() else head for head in headers[4:]]
-    if not screen.table(headers, rows, left=(0, 1, 2)):
-        stacked(headers, rows, screen)
+    room_headers = ["model", "max tokens", f"max batch at {settings.main:,}"]
+    rooms = [
+        [answer.subject.name, count(answer.fit.max_tokens), count(answer.fit.max_batch)]
+        for answer in answers
+        if answer.fit is not None
+    ]
+    both = [[*cells, *room[1:]] for cells, room in zip(rows, rooms, strict=False)]
+    if not (rooms and screen.table([*headers, *room_headers[1:]], both, left=(0, 1, 2))):
+        sizes(headers, rows, screen)
+        if rooms:
+            screen.blank()
+            sizes(room_headers, rooms, screen)
     if any("*" in cell for cells in rows for cell in cells):
         screen.blank()
         screen.say("* longer than the model was made for", style="dim")
@@ -40,11 +44,27 @@ def row(answer: Answer) -> list[str]:
     k, v = budget.k_dtype, budget.v_dtype
     most = layout.max_positions
     sizes = [
-        format_bytes(held.bytes_total) + ("*" if most is not None and held.request.tokens > most else "")
+        format_bytes(held.bytes_total) + ("*" if most is not None and held.request.tokens > most else " ")
         for held in answer.budgets
     ]
     per_token = format_bytes(budget.bytes_per_token) if budget.bytes_per_token else "–"
     return [answer.subject.name, sharing(layout), k if k == v else f"{k}/{v}", per_token, *sizes]
+
+
+def context(n: int, batch: int) -> str:
+    """The head of a column: `8,192`, `4 × 8,192`."""
+    return f"{n:,}" if batch == 1 else f"{batch:,} × {n:,}"
+
+
+def sizes(headers: Sequence[str], rows: Sequence[Sequence[str]], screen: Screen) -> None:
+    """A table, without the columns between name and sizes if it gets narrow, stacked if that is too wide too."""
+    if screen.table(headers, rows, left=(0, 1, 2) if len(headers) > 3 else (0,)):
+        return
+    if len(headers) > 4 and screen.table([headers[0], *headers[4:]], [[cells[0], *cells[4:]] for cells in rows], (0,)):
+        for cells in rows:
+            screen.flow(f"{cells[0]}: ", cells[1:4])
+        return
+    stacked(headers, rows, screen)
 
 
 def stacked(headers: Sequence[str], rows: Sequence[Sequence[str]], screen: Screen) -> None:

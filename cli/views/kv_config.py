@@ -37,8 +37,9 @@ def title(answer: Answer, screen: Screen) -> None:
     facts.append(f"cache {k}" if k == v else f"cache K {k}, V {v}")
     if layout.max_positions:
         facts.append(f"up to {layout.max_positions:,} tokens")
-    words = [answer.subject.name, f"  {sharing(layout)}", *(f"  {fact}" for fact in facts)]
-    screen.flow("", [word.strip() for word in words], style="bold", indent=2)
+    dot = "· "
+    words = [answer.subject.name, *(dot + fact for fact in [sharing(layout), *facts])]
+    screen.flow("", words, style="bold", gap=1, indent=2)
     if answer.subject.source:
         screen.say(f"source: {answer.subject.source}", style="dim", indent=2)
 
@@ -47,22 +48,19 @@ def kinds(answer: Answer, screen: Screen) -> None:
     """A line for each kind of layer: how many, what one holds, growth, constant, bytes at the main context."""
     budget = answer.main
     lines = [line for line in budget.lines if line.bytes or line.bytes_per_token or line.kind == "none"]
-    holds = [["all", "", "", format_bytes(budget.bytes_per_token), constant(budget.bytes_per_sequence_constant)]]
     rows = [
         [
             f"{line.count:,}",
             name(line.part),
             shape(line.part),
-            grows(line.bytes_per_token),
-            constant(line.bytes_constant),
+            dashed(line.bytes_per_token),
+            dashed(line.bytes_constant),
+            dashed(line.bytes),
         ]
         for line in lines
     ]
-    sizes = [line.bytes for line in lines]
-    rows = [[*row, format_bytes(size) if size else "–"] for row, size in zip(rows, sizes, strict=True)]
-    total = [*holds[0], format_bytes(budget.bytes_total)]
-    total[0] = f"{answer.subject.layout.n_layers:,}"
-    total[1] = "total"
+    sums = (budget.bytes_per_token, budget.bytes_per_sequence_constant, budget.bytes_total)
+    total = [f"{answer.subject.layout.n_layers:,}", "total", "", *map(dashed, sums)]
     headers = ["layers", "kind", "a layer holds", "per token", "constant", at(answer)]
     table = [*rows, total] if len(rows) > 1 else rows
     if screen.table(headers, table, left=(1, 2), sections=(len(rows) - 1,)):
@@ -85,13 +83,8 @@ def at(answer: Answer) -> str:
     return f"at {tokens:,}" if batch == 1 else f"{batch:,} × {tokens:,}"
 
 
-def grows(n_bytes: int) -> str:
-    """Bytes that one more token adds, a dash where it adds none."""
-    return format_bytes(n_bytes) if n_bytes else "–"
-
-
-def constant(n_bytes: int) -> str:
-    """Bytes of a sequence that no token changes."""
+def dashed(n_bytes: int) -> str:
+    """A size, or a dash for nothing."""
     return format_bytes(n_bytes) if n_bytes else "–"
 
 
@@ -104,7 +97,7 @@ def contexts(answer: Answer, screen: Screen) -> None:
     differs = any(budget.bytes_total != budget.logical_bytes for budget in budgets)
     ranks = answer.settings.tp * answer.settings.pp * answer.settings.dp > 1
     headers = ["context" if batch == 1 else f"{batch:,} × context", "bytes"]
-    headers += [f"{answer.settings.engine} needs" if False else "needed"] if differs else []
+    headers += ["needed"] if differs else []
     headers += ["per rank"] if ranks else []
     rows = [row(budget, differs, ranks) for budget in budgets]
     if screen.table(headers, rows):

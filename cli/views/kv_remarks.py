@@ -20,7 +20,9 @@ def decode_step(answer: Answer, bandwidth: int, screen: Screen) -> None:
     read = answer.read
     time = read.seconds(bandwidth)
     took = format_seconds(time.numerator, time.denominator)
-    pieces = [f"at {answer.settings.main:,} tokens reads {short_bytes(read.bytes)}:", f"{took} at {speed(bandwidth)}"]
+    batch, tokens = answer.settings.batch, answer.settings.main
+    at = f"{tokens:,}" if batch == 1 else f"{batch:,} × {tokens:,}"
+    pieces = [f"at {at} tokens reads {short_bytes(read.bytes)}:", f"{took} at {speed(bandwidth)}"]
     if read.intensity is not None:
         flops, per = read.intensity.numerator, read.intensity.denominator
         pieces[-1] += ","
@@ -29,11 +31,8 @@ def decode_step(answer: Answer, bandwidth: int, screen: Screen) -> None:
 
 
 def other_types(answer: Answer, screen: Screen) -> None:
-    """The bytes at the main context in other dtypes."""
+    """The bytes at the main context in other dtypes: those that the engine has and the heads fit."""
     held = [f"{name} {short_bytes(size)}" for name, size in answer.others if size is not None]
-    cannot = [name for name, size in answer.others if size is None]
-    if cannot:
-        held.append(f"({joined(cannot, 'and')}: can't hold these heads)")
     if held:
         screen.flow(label("other types"), held, gap=3)
 

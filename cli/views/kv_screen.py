@@ -64,7 +64,7 @@ class Screen:
         """`label`, then `pieces` kept whole where the width allows, `gap` apart and hanging under the first."""
         label, pieces = self.plain(label), [self.plain(piece) for piece in pieces]
         hang = cells(label) if indent is None else indent
-        hang = hang if hang <= self.width // 2 else 2
+        hang = hang if 4 * hang <= self.width else 2
         lines, line = [], label
         for piece in self.pieces(pieces, self.width - hang):
             empty = not line.strip() or line == label

@@ -64,7 +64,7 @@ def formula(page: HeadsPage, screen: Screen, quiet: bool) -> None:
     """The formula with its numbers, and what was assumed as flags that can be pasted."""
     heads, budget = page.heads, page.answer.main
     k, v = budget.k_dtype, budget.v_dtype
-    factors = [f"{heads.n_layers:,} layers", f"{heads.n_kv_heads:,} KV heads"]
+    factors = [f"{heads.n_layers:,} layers", f"{heads.n_kv_heads:,} KV head{'s' * (heads.n_kv_heads != 1)}"]
     if k == v:
         factors = ["2", *factors, f"{heads.head_dim:,} dims", f"{element(k)} ({k})"]
     else:

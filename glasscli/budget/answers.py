@@ -9,7 +9,12 @@ from glasscli.budget.read import Read, decode_read
 from glasscli.budget.subjects import Subject
 from glasscli.errors import ConfigError
 
-OTHER_DTYPES = ("f32", "f16", "fp8", "q8_0", "q4_0")
+OTHER_DTYPES = {
+    "logical": ("f32", "f16", "fp8", "q8_0", "q4_0"),
+    "transformers": ("f32", "f16"),
+    "vllm": ("f16", "fp8", "fp8_per_token_head", "nvfp4"),
+    "llama.cpp": ("f32", "f16", "q8_0", "q5_1", "q4_0"),
+}
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,9 @@ def answer(subject: Subject, settings: Settings, available: int | None = None) -
     """
     budgets = tuple(settings.budget(subject, tokens) for tokens in settings.tokens)
     request = settings.request(subject)
-    held = (budgets[0].k_dtype, budgets[0].v_dtype)
-    others = tuple((name, total(subject, settings, name)) for name in OTHER_DTYPES if held != (name, name))
+    held = {name.replace("bf16", "f16") for name in (budgets[0].k_dtype, budgets[0].v_dtype)}
+    names = [name for name in OTHER_DTYPES[settings.engine] if held != {name}]
+    others = tuple((name, total(subject, settings, name)) for name in names)
     return Answer(
         subject,
         settings,

@@ -41,7 +41,8 @@ def sharing(layout: Layout) -> str:
         words.append("compressed")
     if any(isinstance(part, LatentAttention) and part.index_dim for part in parts):
         words.append("index")
-    if any(isinstance(part, SlidingAttention) for part in parts):
+    most = layout.max_positions
+    if any(isinstance(part, SlidingAttention) and (most is None or part.size < most) for part in parts):
         words.append("window")
     if any(isinstance(part, ChunkedAttention) for part in parts):
         words.append("chunks")

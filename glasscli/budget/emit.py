@@ -68,9 +68,11 @@ def llama_cpp(settings: Settings, budget: Budget, model: str) -> list[str]:
             message = f"llama.cpp has no {dtype} cache; it has {', '.join(LLAMA_DTYPES)}"
             raise ConfigError(message, f"{role}_dtype")
     if settings.dp > 1:
-        raise ConfigError(f"llama-server has no replicas; start {settings.dp} servers instead of --dp", "dp")
+        raise ConfigError(
+            f"llama-server has no replicas; start {settings.dp} servers with a share of the sequences each", "dp"
+        )
     if settings.tp > 1 and settings.pp > 1:
-        raise ConfigError("llama.cpp splits by layers or by tensors, not both: leave out --tp or --pp", "pp")
+        raise ConfigError("llama.cpp splits a model by layers or by tensors, not by both", "pp")
     if settings.prefix_shared:
         message = "llama-server keeps a prefix in every slot that uses it; it can't be told to share one"
         raise ConfigError(message, "prefix_shared")

@@ -32,17 +32,13 @@ def dense(
     } | more
 
 
-def latent(
-    model_type: str, layers: int, heads: int, hidden: int, positions: int, **more: Any
-) -> dict[str, Any]:
+def latent(model_type: str, layers: int, heads: int, hidden: int, positions: int, **more: Any) -> dict[str, Any]:
     """A config with DeepSeek's latent attention, in the widths that every model so far has used."""
     widths = {"kv_lora_rank": 512, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128}
     return dense(model_type, layers, heads, heads, hidden, positions) | widths | more
 
 
-def gemma4(
-    layers: int, heads: int, kv_heads: int, hidden: int, positions: int, **more: Any
-) -> dict[str, Any]:
+def gemma4(layers: int, heads: int, kv_heads: int, hidden: int, positions: int, **more: Any) -> dict[str, Any]:
     """Gemma 4: sliding layers of `head_dim` 256, global layers of 512, every fifth or sixth global."""
     every = more.pop("every")
     types = [FULL if (i + 1) % every == 0 else "sliding_attention" for i in range(layers)]
@@ -50,9 +46,7 @@ def gemma4(
     return dense("gemma4_text", layers, heads, kv_heads, hidden, positions) | fixed | more
 
 
-def delta(
-    model_type: str, layers: int, heads: int, kv_heads: int, hidden: int, values: int
-) -> dict[str, Any]:
+def delta(model_type: str, layers: int, heads: int, kv_heads: int, hidden: int, values: int) -> dict[str, Any]:
     """Qwen3-Next and 3.5: three layers of gated DeltaNet, then one of attention with heads of 256."""
     more = {
         "head_dim": 256,
@@ -169,12 +163,13 @@ MODELS = (
     Model("qwen2.5-14b", "GQA", "2024-09", QWEN25, dense("qwen2", 48, 40, 8, 5120, 131072, **NO_WINDOW)),
     Model("qwen2.5-32b", "GQA", "2024-09", QWEN25, dense("qwen2", 64, 40, 8, 5120, 131072, **NO_WINDOW)),
     Model("qwen2.5-72b", "GQA", "2024-09", QWEN25, dense("qwen2", 80, 64, 8, 8192, 131072, **NO_WINDOW)),
-    Model("qwen3-0.6b", "GQA", "2025-04", QWEN3, dense("qwen3", 28, 16, 8, 1024, 40960, head_dim=128)),
-    Model("qwen3-8b", "GQA", "2025-04", QWEN3, dense("qwen3", 36, 32, 8, 4096, 40960, head_dim=128)),
-    Model("qwen3-32b", "GQA", "2025-04", QWEN3, dense("qwen3", 64, 64, 8, 5120, 40960, head_dim=128)),
-    Model("qwen3-30b-a3b", "GQA", "2025-04", QWEN3, dense("qwen3_moe", 48, 32, 4, 2048, 40960, head_dim=128)),
+    Model("qwen3-0.6b", "GQA", "2025-04", QWEN3, dense("qwen3", 28, 16, 8, 1024, 40960, head_dim=128, **NO_WINDOW)),
+    Model("qwen3-8b", "GQA", "2025-04", QWEN3, dense("qwen3", 36, 32, 8, 4096, 40960, head_dim=128, **NO_WINDOW)),
+    Model("qwen3-32b", "GQA", "2025-04", QWEN3, dense("qwen3", 64, 64, 8, 5120, 40960, head_dim=128, **NO_WINDOW)),
+    Model("qwen3-30b-a3b", "GQA", "2025-04", QWEN3,
+          dense("qwen3_moe", 48, 32, 4, 2048, 40960, head_dim=128, **NO_WINDOW)),
     Model("qwen3-235b-a22b", "GQA", "2025-04", QWEN3,
-          dense("qwen3_moe", 94, 64, 4, 4096, 40960, head_dim=128)),
+          dense("qwen3_moe", 94, 64, 4, 4096, 40960, head_dim=128, **NO_WINDOW)),
     Model("qwen3.5-35b-a3b", "GQA + DeltaNet", "2026-02", "config",
           delta("qwen3_5_moe_text", 40, 16, 2, 2048, 32)),
     Model("qwen3.5-122b-a10b", "GQA + DeltaNet", "2026-02", "config",

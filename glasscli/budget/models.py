@@ -37,7 +37,5 @@ def suggestion(wanted: str) -> str:
     near = [names[short] for short in get_close_matches(wanted, names, n=3, cutoff=0.6)]
     found = list(dict.fromkeys(starts[:4] + near))[:4]
     return (
-        f"Did you mean {' or '.join(found)}?"
-        if found
-        else f"There are {len(MODELS)} names, gpt-2 to starcoder2-15b."
+        f"Did you mean {' or '.join(found)}?" if found else f"There are {len(MODELS)} names, gpt-2 to starcoder2-15b."
     )
