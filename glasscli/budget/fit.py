@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from glasscli.budget.plan import Sizer
 from glasscli.budget.request import Request
+from glasscli.budget.sizer import Sizer
 from glasscli.budget.vllm import Vllm, group_size
 from glasscli.errors import UsageError
 

@@ -17,8 +17,8 @@ from glasscli.budget.kinds import (
     LatentAttention,
     SlidingAttention,
 )
-from glasscli.budget.plan import Sizer
 from glasscli.budget.request import Request
+from glasscli.budget.sizer import Sizer
 
 
 @dataclass(frozen=True)

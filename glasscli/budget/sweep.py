@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import log2
 
 from glasscli.budget.kinds import each_part
-from glasscli.budget.plan import Sizer
+from glasscli.budget.sizer import Sizer
 from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import Subject
 

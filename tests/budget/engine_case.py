@@ -8,8 +8,9 @@ from typing import Any
 
 from glasscli.budget.families import Layout, layout
 from glasscli.budget.fit import capacity, fit
-from glasscli.budget.plan import Budget, Sizer, plan
+from glasscli.budget.plan import Budget, plan
 from glasscli.budget.request import Request
+from glasscli.budget.sizer import Sizer
 
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "K elements": 1000}
 ENGINES = {"vLLM": "vllm", "llama.cpp": "llama.cpp", "llama.cpp (V3.2 run)": "llama.cpp"}  # all others: logical

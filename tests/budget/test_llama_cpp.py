@@ -7,10 +7,8 @@ import pytest
 from hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
 
 from glasscli.budget.families import Layout
-from glasscli.budget.kinds import (
-    FullAttention,
-    SlidingAttention,
-)
+from glasscli.budget.kinds import FullAttention, Kind, SlidingAttention
+from glasscli.budget.states import Mamba1, Mamba2, ShortConv
 from glasscli.errors import ConfigError
 
 MIB = 2**20
@@ -81,3 +79,21 @@ def test_llama_cpp_keeps_a_latent_and_no_values() -> None:
 def test_llama_cpp_keeps_an_index_key_where_the_build_does() -> None:
     assert sized(DEEPSEEK_V32, 256, engine="llama.cpp").bytes_total == 256 * 61 * (576 + 128) * 2
     assert sized(DEEPSEEK_V32, 256, engine="llama.cpp", dsa_index=False).bytes_total == 256 * 61 * 576 * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "layers", "kind", "mib"),
+    [
+        ("mamba", (Mamba1(4096, 16, 4),) * 48, "mamba1", "14.25"),  # mamba-1.4b
+        ("falcon_h1", (Mamba2(48, 64, 256, 1, 4),) * 24, "mamba2", "72.98"),  # Falcon-H1 1.5B
+        ("lfm2", (ShortConv(2048, 3),) * 10, "conv", "0.16"),  # LFM2 1.2B
+    ],
+)
+def test_states_that_llama_cpp_logged(name: str, layers: tuple[Kind, ...], kind: str, mib: str) -> None:
+    assert f"{line(sized(Layout(name, layers), 4096, engine='llama.cpp'), kind) / MIB:.2f}" == mib
+
+
+def test_a_dtype_for_values_plays_no_part_where_there_are_none() -> None:
+    notes = sized(DEEPSEEK_V3, 256, engine="llama.cpp", k_dtype="q8_0", v_dtype="q4_0").notes
+    assert any("q4_0 plays no part" in note for note in notes)
+    assert not any("no part" in note for note in sized(LLAMA_8B, 256, k_dtype="q8_0", v_dtype="q4_0").notes)

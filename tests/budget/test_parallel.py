@@ -106,3 +106,9 @@ def test_replicas_share_the_sequences() -> None:
     budget = plan(Request(LLAMA_8B, 100, batch=10, dp=4))
     assert budget.per_rank.bytes == 3 * 100 * 131072
     assert budget.bytes_total == 10 * 100 * 131072
+
+
+def test_copies_are_told_of() -> None:
+    assert any("8 key/value heads, each kept by 2 ranks" in note for note in plan(Request(LLAMA_8B, 9, tp=16)).notes)
+    assert any("every rank keeps all" in note for note in plan(Request(DEEPSEEK_V3, 9, tp=8)).notes)
+    assert plan(Request(LLAMA_8B, 9, tp=8)).notes == ()

@@ -18,9 +18,10 @@ from glasscli.budget.kinds import (
     LatentAttention,
     SlidingAttention,
 )
-from glasscli.budget.plan import Sizer, plan
+from glasscli.budget.plan import plan
 from glasscli.budget.read import decode_read
 from glasscli.budget.request import Request
+from glasscli.budget.sizer import Sizer
 from glasscli.budget.states import DeltaNet, Mamba2, ShortConv
 from glasscli.errors import ConfigError, UsageError
 

@@ -12,8 +12,8 @@ from glasscli.budget.kinds import (
     LatentAttention,
     SlidingAttention,
 )
-from glasscli.budget.plan import Sizer
 from glasscli.budget.request import Request
+from glasscli.budget.sizer import Sizer
 from glasscli.budget.states import KDA, DeltaNet, Mamba2
 from glasscli.errors import GlassError, UsageError
 

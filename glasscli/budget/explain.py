@@ -1,0 +1,66 @@
+"""What a plan says in words: how far an engine is from the mathematics, and why."""
+
+from glasscli.budget.engines import total, up
+from glasscli.budget.kinds import CompressedAttention, LatentAttention
+from glasscli.budget.request import Request
+from glasscli.budget.sizer import Sizer
+from glasscli.budget.vllm import Vllm, group_size
+
+
+def explained(sizer: Sizer, allocated: int, logical_bytes: int) -> tuple[str, ...]:
+    """All that is worth saying about a plan, a line each, without repeats."""
+    said = (
+        *sizer.request.layout.notes,
+        *sizer.engine.notes(),
+        *copies(sizer),
+        *unused(sizer),
+        *idle(sizer),
+        *compared(sizer.request, allocated, logical_bytes),
+    )
+    return tuple(dict.fromkeys(said))
+
+
+def copies(sizer: Sizer) -> tuple[str, ...]:
+    """Lines about what several tensor-parallel ranks keep alike."""
+    tp = sizer.request.tp
+    if tp == 1:
+        return ()
+    heads = {getattr(part, "n_kv_heads", tp) for part in sizer.parts}
+    said = [f"tp {tp}: {count} key/value heads, each kept by {tp // count} ranks" for count in heads if count < tp]
+    if any(isinstance(part, LatentAttention | CompressedAttention) for part in sizer.parts):
+        said.append(f"tp {tp}: every rank keeps all of a row that the heads share")
+    return tuple(sorted(said))
+
+
+def unused(sizer: Sizer) -> tuple[str, ...]:
+    """A line about a dtype that was asked for and plays no part."""
+    request = sizer.request
+    if request.v_dtype is None or sizer.engine.dtypes.v == sizer.engine.dtypes.k:
+        return ()
+    roles = {role for part in sizer.parts for role in sizer.hold(part, request.tokens, 1)}
+    return () if roles & {"v", "cross_v"} else (f"no values are kept apart: {request.v_dtype} plays no part",)
+
+
+def idle(sizer: Sizer) -> tuple[str, ...]:
+    """A line about pages that vLLM's groups of layers leave unused, where a group is not full."""
+    tokens, batch = sizer.request.tokens, sizer.request.batch
+    size = {part: total(sizer.hold(part, tokens, batch)) for part in sizer.parts}
+    counts = {part: count for part, count in sizer.parts.items() if size[part]}
+    if not isinstance(sizer.engine, Vllm) or not counts:
+        return ()
+    in_group = group_size(counts.values())
+    idle_bytes = sum((up(count, in_group) - count) * size[part] for part, count in counts.items())
+    if not idle_bytes:
+        return ()
+    return (f"vLLM groups layers by {in_group}: groups that are not full keep {idle_bytes:,} B a rank idle",)
+
+
+def compared(request: Request, allocated: int, logical_bytes: int) -> tuple[str, ...]:
+    """A line that says how far the engine is from the mathematics, if it is."""
+    if allocated == logical_bytes:
+        return ()
+    more = allocated - logical_bytes
+    word = "more" if more > 0 else "less"
+    name = request.engine if request.engine != "logical" else "this plan"
+    share = f" ({abs(more) * 1000 // logical_bytes / 10:g} %)" if logical_bytes else ""
+    return (f"{name} takes {abs(more):,} B {word}{share} than the {logical_bytes:,} B the layers need",)

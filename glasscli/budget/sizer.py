@@ -1,0 +1,68 @@
+"""Sizes one request at any length and batch: the engine's bytes for a layer, times layers, ranks and replicas."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from glasscli.budget.engines import Engine, Held, Logical, Transformers, total
+from glasscli.budget.kinds import CompressedAttention, Kind, NoCache, each_part
+from glasscli.budget.llama_cpp import LlamaCpp
+from glasscli.budget.parallel import replicas, shard_all, stages
+from glasscli.budget.request import Request
+from glasscli.budget.vllm import Vllm
+
+BUILD: dict[str, Callable[[Request, tuple[Kind, ...]], Engine]] = {
+    "logical": Logical,
+    "transformers": Transformers,
+    "vllm": Vllm,
+    "llama.cpp": LlamaCpp,
+}
+
+
+class Sizer:
+    """One request at any length and batch; what does not depend on them is worked out once.
+
+    `parts` counts the layers that hold each kind of part; `stages` does so for each pipeline stage.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.shards = shard_all(request.layout, request.tp)
+        self.parts = Counter(each_part(request.layout.layers))
+        stage_layers = stages(request.layout, request.pp, request.pp_layers)
+        self.stages = [Counter(each_part(layers)) for layers in stage_layers]
+        kept = tuple(self.shards[part] for part in self.parts)
+        self.engine = BUILD[request.engine](request, kept)
+
+    def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
+        """What one rank keeps of one layer's `part` for the sequences of its replica."""
+        shard = self.shards[part]
+        return {} if isinstance(shard, NoCache) else self.engine.hold(shard, tokens, sequences)
+
+    def held(self, part: Kind, tokens: int, batch: int) -> Held:
+        """What all ranks of all replicas keep of all layers of this kind."""
+        held: Held = {}
+        copies = self.request.tp * self.parts[part]
+        for sequences, n_replicas in replicas(batch, self.request.dp).items():
+            for role, size in self.hold(part, tokens, sequences).items():
+                held[role] = held.get(role, 0) + size * copies * n_replicas
+        return held
+
+    def total(self, tokens: int, batch: int) -> int:
+        """Bytes of all ranks of all replicas."""
+        return sum(total(self.held(part, tokens, batch)) for part in self.parts)
+
+    def rank(self, tokens: int, batch: int) -> int:
+        """Bytes of the fullest device: the worst pipeline stage of the fullest replica."""
+        sequences = next(iter(replicas(batch, self.request.dp)))
+        size = {part: total(self.hold(part, tokens, sequences)) for part in self.parts}
+        return max(sum(count * size[part] for part, count in stage.items()) for stage in self.stages)
+
+    def peak(self, tokens: int, batch: int) -> int:
+        """The most that the fullest device ever holds on the way to `tokens`.
+
+        It is what it holds in the end, except where rows wait to be compressed (DeepSeek V4 in transformers):
+        then it was more just before a block was full.
+        """
+        ratios = {part.ratio for part in self.parts if isinstance(part, CompressedAttention) and part.ratio}
+        ends = {tokens, *(tokens - (tokens + 1) % ratio for ratio in ratios)}
+        return max(self.rank(end, batch) for end in ends if end >= 0)
