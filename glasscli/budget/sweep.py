@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from math import log2
 
 from glasscli.budget.kinds import each_part
-from glasscli.budget.sizer import Sizer
 from glasscli.budget.questions import Settings
+from glasscli.budget.sizer import Sizer
 from glasscli.budget.subjects import Subject
 
 
