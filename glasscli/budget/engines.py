@@ -6,7 +6,7 @@ have rules of their own, live in `vllm` and `llama_cpp`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from glasscli.budget import hf_cache
@@ -113,15 +113,21 @@ class Logical:
 
 
 class Transformers(Logical):
-    """What `transformers` keeps in its cache objects, one tensor for all sequences."""
+    """What `transformers` keeps in its cache objects, one tensor for all sequences.
+
+    It keeps them in the model's dtype, also where the config names another for engines that serve it.
+    """
 
     def __init__(self, request: Request, layers: tuple[Kind, ...]) -> None:
         super().__init__(request, layers)
         if request.prefix_shared:
             raise ConfigError("transformers holds every sequence's tokens: no prefix is shared", "prefix_shared")
-        for name in (self.dtypes.k, self.dtypes.v):
+        model = self.dtypes.model
+        k, v = (dtype_named(name or model).name for name in (request.k_dtype, request.v_dtype))
+        self.dtypes = replace(self.dtypes, k=k, v=v, index=dtype_named(request.index_dtype or k).name)
+        for field, name in (("k_dtype", k), ("v_dtype", v)):
             if name not in ("f32", "f16", "bf16", "f64"):
-                raise ConfigError(f"transformers: the size of a cache in {name} is not known", "k_dtype")
+                raise ConfigError(f"transformers: the size of a cache in {name} is not known", field)
 
     def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
         held: Held = {}
@@ -130,6 +136,12 @@ class Transformers(Logical):
             size = sequences * tensor.rows * row_bytes(dtype, tensor.width // tensor.heads, tensor.heads)
             held[tensor.role] = held.get(tensor.role, 0) + size
         return held
+
+    def notes(self) -> tuple[str, ...]:
+        hint = self.request.layout.kv_dtype_hint
+        if hint and self.request.k_dtype is None:
+            return (f"transformers keeps {self.dtypes.k}; the config's {hint} cache is for engines that serve it",)
+        return ()
 
 
 def up(count: int, step: int) -> int:

@@ -81,3 +81,11 @@ def test_layers_without_a_cache_cost_nothing(engine: str) -> None:
         ("full", 1, 256 * 4096),
         ("none", 1, 0),
     ]
+
+
+def test_transformers_keeps_the_models_dtype() -> None:
+    layout = Layout("llama", (FullAttention(8, 128, 128),), dtype="bf16", n_heads=32, kv_dtype_hint="fp8")
+    budget = sized(layout, 100, engine="transformers")
+    assert budget.bytes_total == 100 * 4096
+    assert any("fp8 cache is for engines" in note for note in budget.notes)
+    assert sized(layout, 112, engine="vllm").bytes_total == 112 * 2048
