@@ -28,10 +28,13 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
     """The tensors of a checkpoint by their Hugging Face names, each read from its file when it is asked for.
 
     Whoever builds a model from it holds the model and one tensor, never two models. Asking twice reads twice.
+
+    Attributes:
+        infos: what the headers say of each.
     """
 
     def __init__(self, infos: Mapping[str, TensorInfo]) -> None:
-        self._infos = dict(infos)
+        self.infos = dict(infos)
 
     def __getitem__(self, name: str) -> "NDArray[np.float32]":
         """The tensor as a float32 array of its own.
@@ -40,16 +43,16 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
             KeyError: the model has no such tensor.
             CheckpointError: it holds NaN or infinity, or the file changed.
         """
-        return read_tensor(self._infos[name])
+        return read_tensor(self.infos[name])
 
     def __contains__(self, name: object) -> bool:
-        return name in self._infos
+        return name in self.infos
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._infos)
+        return iter(self.infos)
 
     def __len__(self) -> int:
-        return len(self._infos)
+        return len(self.infos)
 
 
 def load_tensors(folder: str | Path, config: ModelConfig, notes: list[str] | None = None) -> Tensors:

@@ -28,9 +28,11 @@ class Tokenizer:
     Names of special tokens in a text are plain text unless asked for.
 
     Attributes:
+        kind: what it is, in words.
         vocab_size: how many tokens there are, added ones included.
         special_ids: ids of tokens that stand for no text, such as the end of a text.
         added_ids: those and others that stand beside the vocabulary that was learnt.
+        unknown_id: what stands for a piece of text that has no token, or None if every text has tokens.
         spelling: how the vocabulary's strings become bytes.
     """
 
@@ -47,6 +49,10 @@ class Tokenizer:
         self._added = {token_id: token.content for token_id, token in added.items()}
         self.added_ids = frozenset(added)
         self.special_ids = frozenset(token_id for token_id, token in added.items() if token.special)
+        unknown = getattr(backend.model, "unk_token", None)
+        self.unknown_id: int | None = None if unknown is None else backend.token_to_id(unknown)
+        way = "byte-level" if self.spelling.bytes_of else "SentencePiece-style"
+        self.kind = f"{way} {type(backend.model).__name__}"
         self.vocab_size: int = backend.get_vocab_size()
 
     @classmethod

@@ -1,0 +1,35 @@
+"""`glass info`: what a model folder holds."""
+
+from typing import Annotated
+
+import typer
+
+from glasscli.cli.console import Color, write_json
+from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
+
+
+def command(
+    model: ModelDir = None,
+    every: Annotated[bool, typer.Option("--tensors", help="List every tensor, layer by layer.")] = False,
+    as_json: Json = False,
+    color: ColorOption = Color.auto,
+    quiet: Quiet = False,
+) -> None:
+    """Show what a model folder holds: settings, parameters, tensors, cache bytes per token, tokenizer, files.
+
+    Reads the headers of the weight files, not the numbers, so that a large model takes no longer than a small one.
+
+    Example:  glass info -m path/to/llama
+    """
+    from glasscli.facts import read_facts
+    from glasscli.load import shipped_folder
+
+    facts = read_facts(model or shipped_folder())
+    if as_json:
+        from glasscli.cli.views.info_json import document
+
+        write_json(document(facts))
+    else:
+        from glasscli.cli.views.info import show
+
+        show(facts, every, color, quiet)

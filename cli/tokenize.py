@@ -1,0 +1,46 @@
+"""`glass tokenize`: how a text becomes tokens."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from glasscli.cli.console import Color, is_terminal, write_json
+from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
+from glasscli.errors import UsageError
+
+
+def command(
+    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The text; - or a pipe reads stdin.")] = None,
+    model: ModelDir = None,
+    merges: Annotated[bool, typer.Option("--merges", help="Show every merge that built a token.")] = False,
+    special: Annotated[bool, typer.Option("--special", help="Take <|endoftext|> and the like for tokens.")] = False,
+    as_json: Json = False,
+    color: ColorOption = Color.auto,
+    quiet: Quiet = False,
+) -> None:
+    """Show the tokens of a text: ids, pieces, bytes, and which tokens hold only a part of a character.
+
+    Example:  glass tokenize "The cat sat" --merges
+    """
+    from glasscli.cli.prompt_text import prompt_text
+    from glasscli.folder import model_folder
+    from glasscli.load import shipped_folder
+    from glasscli.merges import merges as merged_words
+    from glasscli.tokenized import tokenize
+    from glasscli.tokenizer import load_tokenizer
+
+    if text is None and (sys.stdin is None or is_terminal(sys.stdin)):
+        raise UsageError('no text. Give one: glass tokenize "Once upon a time", or pipe one in.')
+    text = prompt_text(text)
+    tokenizer = load_tokenizer(model_folder(model or shipped_folder()))
+    tokens = tokenize(tokenizer, text, special=special)
+    words = merged_words(tokenizer, text, special=special) if merges else None
+    if as_json:
+        from glasscli.cli.views.tokenize_json import document
+
+        write_json(document(tokenizer, text, tokens, words), indent=None if len(tokens) > 10_000 else 2)
+    else:
+        from glasscli.cli.views.tokenize import show
+
+        show(tokenizer, text, tokens, words, color, quiet)

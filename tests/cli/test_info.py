@@ -1,0 +1,149 @@
+"""`glass info` as it is typed, on good folders, odd ones and hostile ones."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from model_folders import byte_level, write_bfloat16, write_folder
+from random_llama import KINDS, LLAMA3_ROPE, settings, tensors
+from rich.cells import cell_len
+from safetensors.numpy import save_file
+
+from glasscli.cache import KVCache
+from glasscli.cli.app import main
+from glasscli.facts import read_facts
+from glasscli.load import load_model, shipped_folder
+
+MakeFolder = Callable[..., Path]
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[str, str]:
+    assert main(["info", *args]) == 0
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def document(capsys: pytest.CaptureFixture[str], folder: Path) -> Any:
+    return json.loads(run(capsys, "-m", str(folder), "--json")[0])
+
+
+def test_the_shipped_model(capsys: pytest.CaptureFixture[str]) -> None:
+    out, err = run(capsys)
+    assert err == ""
+    assert "918,656 parameters" in out
+    assert "4 query heads → 2 KV (2 share one) of 32" in out
+    assert "2.0 KiB a token" in out
+    assert "every text gets <|endoftext|>" in out
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parameters_and_cache_are_those_of_the_running_model(kind: str, make_model_folder: MakeFolder) -> None:
+    folder = make_model_folder(**KINDS[kind])
+    facts, loaded = read_facts(folder), load_model(folder)
+    written = tensors(json.loads((folder / "config.json").read_text()))
+    assert facts.n_parameters == loaded.config.n_parameters == sum(array.size for array in written.values())
+    assert facts.cache_bytes_per_token * 10 == KVCache(loaded.model.layout, 10).nbytes
+    assert facts.stored_bytes == 4 * facts.n_parameters
+
+
+def test_json_is_exact(capsys: pytest.CaptureFixture[str], tiny_model_folder: Path) -> None:
+    found = document(capsys, tiny_model_folder)
+    assert found["schema"] == "glass.info/1"
+    assert found["config"]["dim"] == 32
+    assert found["cache"] == {"dtype": "float32", "item_bytes": 4, "bytes_per_token": 384, "context_bytes": 384 * 512}
+    tensor = next(t for t in found["tensors"] if t["name"] == "model.layers.0.self_attn.k_proj.weight")
+    assert (tensor["dtype"], tensor["shape"], tensor["n_bytes"]) == ("F32", [16, 32], 2048)
+    sizes = {file["name"]: file["n_bytes"] for file in found["files"]}
+    assert sizes["model.safetensors"] == (tiny_model_folder / "model.safetensors").stat().st_size
+    assert found["tokenizer"]["special"] == [{"id": 0, "name": "<|endoftext|>"}]
+
+
+def test_types_as_stored(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
+    folder = make_model_folder()
+    write_bfloat16(folder / "model.safetensors", tensors(json.loads((folder / "config.json").read_text())))
+    assert {t["dtype"] for t in document(capsys, folder)["tensors"]} == {"BF16"}
+
+
+def test_a_head_that_differs_counts(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
+    folder = make_model_folder()
+    weights = tensors(json.loads((folder / "config.json").read_text()))
+    weights["lm_head.weight"] = weights["model.embed_tokens.weight"] * 2
+    save_file(weights, folder / "model.safetensors")
+    out, err = run(capsys, "-m", str(folder))
+    assert "a matrix of its own" in out
+    assert "lm_head.weight differs" in err
+    assert [part["name"] for part in document(capsys, folder)["parts"]][-1] == "head"
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80, 100, 200])
+@pytest.mark.parametrize("every", [[], ["--tensors"]])
+def test_no_line_is_too_wide_and_nothing_is_lost(
+    columns: int, every: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out, _ = run(capsys, *every)
+    lines = out.splitlines()
+    assert max(map(cell_len, lines)) <= columns
+    joined = "".join(out.split())
+    for needed in ("918,656", "384.0KiB", "1024×128", "2.0KiB", "post_attention_layernorm.weight", "tokenizer.json"):
+        assert needed in joined
+    assert ("model.layers.3.mlp.up_proj.weight" in joined) == bool(every)
+
+
+def test_rotary_scaling_is_told(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
+    out, _ = run(capsys, "-m", str(make_model_folder(rope_parameters=LLAMA3_ROPE, attention_bias=True)))
+    assert "llama3   factor 8   θ 10,000   context 512   trained at 64, frequencies 1–4" in out
+    assert "biases in attention" in out
+
+
+def test_notes_go_to_stderr_and_are_left_out_when_quiet(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    config = settings(vocab_size=300)
+    weights = tensors(config) | {"\x1b[31mextra": np.zeros(2, np.float32)}
+    folder = write_folder(tmp_path / "m", config, weights)
+    _, err = run(capsys, "-m", str(folder))
+    assert "glass: ignored 1 tensor" in err
+    assert "20 more tokens than the embedding has rows" in err
+    assert err.replace("\n", "").isprintable()
+    assert run(capsys, "-m", str(folder), "-q")[1] == ""
+
+
+def test_a_broken_tokenizer_is_a_note_here(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
+    folder = make_model_folder()
+    (folder / "tokenizer.json").write_text("{")
+    out, err = run(capsys, "-m", str(folder))
+    assert "can't be read" in out
+    assert "is no valid tokenizer.json" in err
+    assert document(capsys, folder)["tokenizer"] is None
+
+
+def test_hostile_names_of_tokens(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    tokenizer = byte_level()
+    tokenizer.add_special_tokens(["\x1b]0;owned\x07", "[link=x]\u202e", *(f"<s{i}>" for i in range(20))])
+    folder = write_folder(tmp_path / "m", settings(vocab_size=400), tokenizer=tokenizer)
+    out, err = run(capsys, "-m", str(folder))
+    assert (out + err).replace("\n", "").isprintable()
+    assert "… +17" in out
+
+
+def test_damage_is_one_clean_error(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
+    folder = make_model_folder()
+    (folder / "model.safetensors").write_bytes(b"")
+    assert main(["info", "-m", str(folder)]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "is empty (0 bytes)" in err
+
+
+def test_needs_no_numpy() -> None:
+    code = (
+        "import sys; from glasscli.cli.app import main; main(['info', '-m', sys.argv[1], '--json']);"
+        "print({'numpy', 'safetensors', 'rich'} & set(sys.modules))"
+    )
+    result = subprocess.run([sys.executable, "-c", code, shipped_folder()], capture_output=True, text=True, timeout=60)
+    assert result.stdout.endswith("set()\n"), result.stderr

@@ -1,0 +1,190 @@
+"""`glass tokenize` as it is typed: pages at many widths, JSON, stdin, and what must not reach a terminal."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from model_folders import END, byte_level, sentencepiece_like
+from rich.cells import cell_len
+from tokenizers import Tokenizer
+
+from glasscli.cli.app import main
+
+TEXT = "The  cat, 日本 é 🙂 👩‍👩‍👧\n\ta\x00"
+
+
+def folder_with(tokenizer: Tokenizer, folder: Path) -> str:
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return str(folder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    return folder_with(byte_level(), tmp_path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    assert main(["tokenize", *args]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def fails(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str]:
+    code = main(["tokenize", *args])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("glass: ")
+    assert len(err.splitlines()) <= 2
+    return code, err
+
+
+def parsed(text: str) -> Any:
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_a_row_a_token(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    out = run(capsys, "-m", folder, "the é")
+    assert out.splitlines()[:6] == [
+        "#   id  token          bytes",
+        "0    0  <|endoftext|>  special: stands for no text",
+        "1   84  t              74",
+        "2  257  he             68 65",
+        "3  221  ·              20",
+        "4  128  <0xC3>         c3  byte 1 of 2 of é U+00E9",
+    ]
+    assert "5 characters   6 bytes   → 6 tokens   1.20 bytes a token of text   1 special" in out
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80, 100, 200])
+@pytest.mark.parametrize("merges", [[], ["--merges"]])
+def test_no_line_is_too_wide_and_no_id_is_lost(
+    columns: int, merges: list[str], capsys: pytest.CaptureFixture[str], folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = run(capsys, "-m", folder, TEXT, *merges)
+    assert max(map(cell_len, out.splitlines())) <= columns
+    assert out.replace("\n", "").isprintable()
+    ids = [token["id"] for token in parsed(run(capsys, "-m", folder, TEXT, "--json"))["tokens"]]
+    rows = [line.split() for line in out.split("merges")[0].splitlines()[1:]]
+    shown = {int(row[0]): int(row[1]) for row in rows if len(row) > 1 and row[0].isdecimal() and row[1].isdecimal()}
+    assert [shown[i] for i in range(len(ids))] == ids
+
+
+def test_json_has_everything(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    found = parsed(run(capsys, "-m", folder, TEXT, "--json", "--merges"))
+    assert found["schema"] == "glass.tokens/1"
+    assert found["text"] == TEXT
+    own = [token for token in found["tokens"] if token["kind"] == "text"]
+    assert bytes.fromhex("".join(token["bytes"] for token in own)) == TEXT.encode()
+    assert found["n_tokens"] == len(found["tokens"]) == len(own) + 1
+    assert [i for word in found["words"] for i in word["ids"]] == [token["id"] for token in own]
+    part = next(token for token in own if token["parts"])
+    assert part["text"] is None
+    assert part["parts"] == [{"char": "日", "start": 0, "stop": 2, "n_bytes": 3}]
+
+
+def test_merges_are_a_chain(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = run(capsys, "-m", folder_with(sentencepiece_like(), tmp_path), "the", "--merges")
+    assert "  · t h e  → · th e #0  → · the #1  → ·the #2\n" in out
+
+
+def test_a_word_that_comes_again_is_shown_once(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    out = run(capsys, "-m", folder, "a the the the", "--merges")
+    assert out.count("→ ·the #") == 1
+    assert "(and 2 times more)" in out
+
+
+def test_special_tokens_are_text_unless_asked_for(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    assert run(capsys, "-m", folder, END).count(END) == 1
+    assert run(capsys, "-m", folder, END, "--special").count(END) == 2
+
+
+def test_what_has_no_token_is_said_to_be_lost(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    tokenizer = sentencepiece_like()
+    tokenizer.model.byte_fallback = False
+    out = run(capsys, "-m", folder_with(tokenizer, tmp_path), "aé")
+    assert "unknown: this piece of the text is lost" in out
+    assert "1 unknown" in out
+
+
+def test_control_characters_never_reach_the_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    tokenizer = byte_level()
+    tokenizer.add_special_tokens(["\x1b]52;c;AAAA\x07", "[bold]\u202e"])
+    text = "\x1b[31m \x07\x9b \u202e [/bold] \x1b]52;c;AAAA\x07[bold]\u202e"
+    for option in ([], ["--merges"], ["--json"], ["--special"]):
+        out = run(capsys, "-m", folder_with(tokenizer, tmp_path), text, *option)
+        assert out.replace("\n", "").isprintable()
+
+
+def test_colour_is_only_colour(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    import re
+
+    plain = run(capsys, "-m", folder, TEXT, "--merges")
+    coloured = run(capsys, "-m", folder, TEXT, "--merges", "--color", "always")
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+
+
+def test_no_text_at_all(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = run(capsys, "-m", folder_with(byte_level(bos=False), tmp_path), "")
+    assert out.startswith("0 characters   0 bytes   → 0 tokens")
+
+
+def test_bad_folders(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, err = fails(capsys, "-m", str(tmp_path), "hi")
+    assert code == 1
+    assert "tokenizer.json: there is no such file" in err
+    code, err = fails(capsys, "-m", str(tmp_path / "none"), "hi")
+    assert code == 1
+    assert "does not exist" in err
+
+
+# --- as a process -----------------------------------------------------------------------------------------------
+
+
+def process(*args: str, stdin: bytes | None = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "glasscli", "tokenize", *args]
+    return subprocess.run(command, input=stdin, capture_output=True, env={**os.environ, **env}, timeout=60)
+
+
+def test_stdin_is_read_where_no_text_is_given(folder: str) -> None:
+    given = process("-m", folder, "--json", "hé\n".strip()).stdout
+    assert process("-m", folder, "--json", stdin="hé\n".encode()).stdout == given
+    assert process("-m", folder, "--json", "-", stdin="hé".encode()).stdout == given
+
+
+def test_bytes_that_are_no_text_are_wrong_usage(folder: str) -> None:
+    result = process("-m", folder, stdin=b"hi\xff")
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert b"byte 0xff at offset 2" in result.stderr
+    result = subprocess.run(  # in the argument itself
+        [sys.executable.encode(), b"-m", b"glasscli", b"tokenize", b"-m", folder.encode(), b"hi\xff"],
+        capture_output=True,
+        timeout=60,
+    )
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert b"0xff" in result.stderr
+
+
+def test_a_terminal_that_knows_ascii_only(folder: str) -> None:
+    result = process("-m", folder, "--merges", stdin=TEXT.encode(), PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.isascii()
+    assert b"<U+65E5>" in result.stdout
+
+
+def test_needs_no_numpy(folder: str) -> None:
+    code = (
+        "import sys; from glasscli.cli.app import main; main(['tokenize', '-m', sys.argv[1], 'hi', '--merges']);"
+        "print({'numpy', 'safetensors'} & set(sys.modules))"
+    )
+    result = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, timeout=60)
+    assert result.stdout.endswith("set()\n"), result.stderr
