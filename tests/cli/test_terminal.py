@@ -1,0 +1,261 @@
+"""What a terminal tool must survive: closed pipes, full disks, Ctrl-C, odd locales, no colour."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from terminal import GLASS, Terminal, environment, glass, in_terminal
+
+ESC = "\x1b"
+FOR_EVER = ["Once", "-n", "100000000", "--overflow", "slide", "--ignore-eos", "--seed", "1"]
+
+
+@pytest.fixture
+def model(tiny_model_folder: Path) -> list[str]:
+    return ["generate", "-m", str(tiny_model_folder)]
+
+
+# -- closed and full outputs ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--jsonl"], ["--show", "probs"]])
+def test_a_reader_that_leaves_is_no_error(model: list[str], form: list[str]) -> None:
+    # A JSON document comes at the end, and must be larger than a pipe's buffer to meet a closed one.
+    end = ["-n", "500", "--ignore-eos", "--logprobs", "50"] if form == ["--json"] else FOR_EVER[1:]
+    run = subprocess.Popen(
+        [*GLASS, *model, "Once", *end, *form], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    )
+    assert run.stdout is not None
+    assert run.stderr is not None
+    run.stdout.read(5)
+    run.stdout.close()
+    said = run.stderr.read()
+    run.stderr.close()
+    assert (run.wait(60), said) == (141, b"")
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--jsonl"], ["--show", "probs"]])
+def test_a_full_disk_is_one_clean_line(model: list[str], form: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        run = subprocess.run(
+            [*GLASS, *model, "Once", *form], stdout=full, stderr=subprocess.PIPE, env=environment(), check=False
+        )
+    assert run.returncode == 1
+    assert run.stderr.splitlines() == [b"glass: cannot write the output: No space left on device"]
+
+
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 0), (">&-", 1), ("2>&-", 0)])
+def test_closed_streams(model: list[str], closed: str, code: int) -> None:
+    line = " ".join([*GLASS, *model, "Once", "-n", "3", "--seed", "1", closed])
+    run = subprocess.run(["sh", "-c", line], capture_output=True, env=environment(), check=False)
+    assert run.returncode == code
+    assert b"Traceback" not in run.stderr
+    assert bool(run.stdout) is (code == 0)
+
+
+# -- stdin ------------------------------------------------------------------------------------------------------------
+
+
+def test_stdin_is_not_touched_when_a_prompt_is_given(model: list[str]) -> None:
+    never_closed, writer = os.pipe()
+    try:
+        run = glass(*model, "Once", "-n", "3", stdin=never_closed)
+    finally:
+        os.close(writer)
+        os.close(never_closed)
+    assert run.returncode == 0
+
+
+@pytest.mark.parametrize("args", [[], ["-"]])
+def test_a_pipe_is_read_and_one_last_newline_left_out(model: list[str], args: list[str]) -> None:
+    for data in (b"Once upon", b"Once upon\n", b"Once upon\r\n"):
+        document = json.loads(glass(*model, *args, "--json", "-n", "1", stdin=data).stdout)
+        assert document["prompt"] == "Once upon"
+    document = json.loads(glass(*model, *args, "--json", "-n", "1", stdin=b" a\n\n").stdout)
+    assert document["prompt"] == " a\n"
+
+
+def test_an_empty_pipe_starts_from_the_beginning_mark(model: list[str]) -> None:
+    for args in ([], [""], ["-"]):
+        document = json.loads(glass(*model, *args, "--json", "-n", "2").stdout)
+        assert document["prompt_ids"] == [0]
+
+
+@pytest.mark.parametrize("args", [[], ["-"], ["--prompts", "-"]])
+def test_bytes_that_are_no_utf8_are_named(model: list[str], args: list[str]) -> None:
+    run = glass(*model, *args, stdin=b"abc \xff\xfe")
+    assert (run.returncode, run.stdout) == (2, b"")
+    assert b"stdin is not UTF-8: byte 0xff at offset 4" in run.stderr
+
+
+def test_without_a_prompt_a_terminal_is_not_read(model: list[str]) -> None:
+    code, shown = in_terminal(*model)
+    assert code == 2
+    assert shown.startswith("glass: no prompt.")
+
+
+def test_an_argument_that_is_no_utf8_is_refused(model: list[str]) -> None:
+    run = subprocess.run(
+        [*(os.fsencode(a) for a in [*GLASS, *model]), b"caf\xe9"], capture_output=True, env=environment(), check=False
+    )
+    assert run.returncode == 2
+    assert b"byte 0xe9 at offset 3" in run.stderr
+
+
+# -- Ctrl-C -----------------------------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_on_a_terminal_keeps_the_text_and_ends_the_line(model: list[str]) -> None:
+    terminal = Terminal(*model, *FOR_EVER, NO_COLOR="1")
+    shown = terminal.read(300)
+    terminal.interrupt()
+    code, text = terminal.finish()
+    assert code == 130
+    assert "Traceback" not in text
+    assert text.startswith(shown.decode(errors="ignore").replace("\r\n", "\n")[:250])
+    last = text.rstrip("\n").split("\n")
+    assert any("interrupted" in line and "seed 1" in line for line in last[-4:])
+
+
+def test_ctrl_c_in_a_pipe_keeps_the_text_and_ends_the_line(model: list[str]) -> None:
+    run = subprocess.Popen(
+        [*GLASS, *model, *FOR_EVER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    )
+    assert run.stdout is not None
+    start = run.stdout.read(50)
+    run.send_signal(signal.SIGINT)
+    rest, said = run.communicate(timeout=60)
+    assert (run.returncode, said) == (130, b"")
+    assert (start + rest).endswith(b"\n")
+    whole = json.loads(glass(*model, *FOR_EVER[:2], "2000", *FOR_EVER[3:], "--json").stdout)["text"].encode()
+    written = (start + rest)[:-1]
+    assert whole.startswith(written[: len(whole)])
+
+
+def test_ctrl_c_leaves_json_whole(make_model_folder: Callable[..., Path]) -> None:
+    folder = make_model_folder(vocab_size=330)  # rows without a token: a note says so once the model is loaded
+    run = subprocess.Popen(
+        [*GLASS, "generate", "-m", str(folder), *FOR_EVER, "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+    assert run.stderr is not None
+    assert b"never sampled" in run.stderr.readline()
+    time.sleep(0.5)
+    run.send_signal(signal.SIGINT)
+    out, said = run.communicate(timeout=60)
+    document = json.loads(out)
+    assert (run.returncode, said) == (130, b"")
+    assert document["finish_reason"] == "interrupted"
+    assert len(document["tokens"]) > 0
+
+
+def test_ctrl_c_leaves_json_lines_whole(model: list[str]) -> None:
+    run = subprocess.Popen(
+        [*GLASS, *model, *FOR_EVER, "--jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    )
+    assert run.stdout is not None
+    first = run.stdout.readline()
+    run.send_signal(signal.SIGINT)
+    rest, said = run.communicate(timeout=60)
+    events = [json.loads(line) for line in [first, *rest.splitlines()]]
+    assert (run.returncode, said) == (130, b"")
+    assert [event["event"] for event in events] == ["token"] * (len(events) - 1) + ["done"]
+    assert events[-1]["finish_reason"] == "interrupted"
+    assert events[-1]["text"].startswith("".join(event["delta"] for event in events[:-1]))
+
+
+def test_an_ignored_ctrl_c_stays_ignored(model: list[str]) -> None:
+    run = subprocess.Popen(
+        [*GLASS, *model, "Once", "-n", "200", "--jsonl", "--ignore-eos"],
+        stdout=subprocess.PIPE,
+        env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+    assert run.stdout is not None
+    first = run.stdout.readline()
+    run.send_signal(signal.SIGINT)
+    rest, _ = run.communicate(timeout=60)
+    assert run.returncode == 0
+    assert json.loads([first, *rest.splitlines()][-1])["finish_reason"] == "length"
+
+
+# -- colour and control characters ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("env", "args", "colored"),
+    [
+        ({}, [], True),
+        ({"NO_COLOR": "1"}, [], False),
+        ({"NO_COLOR": ""}, [], True),
+        ({"TERM": "dumb"}, [], False),
+        ({}, ["--color", "never"], False),
+        ({"NO_COLOR": "1"}, ["--color", "always"], True),
+    ],
+)
+@pytest.mark.parametrize("show", [[], ["--show", "probs"], ["--show", "colour"]])
+def test_colour_on_a_terminal(
+    model: list[str], env: dict[str, str], args: list[str], colored: bool, show: list[str]
+) -> None:
+    code, text = in_terminal(*model, "Once", "-n", "4", "--seed", "1", *args, *show, **env)
+    assert code == 0
+    assert (ESC in text) is colored
+
+
+@pytest.mark.parametrize(
+    ("env", "args", "colored"),
+    [({}, [], False), ({"FORCE_COLOR": "1"}, [], True), ({}, ["--color", "always"], True)],
+)
+@pytest.mark.parametrize("show", [["--show", "probs"], ["--show", "colour"]])
+def test_colour_in_a_pipe(
+    model: list[str], env: dict[str, str], args: list[str], colored: bool, show: list[str]
+) -> None:
+    run = glass(*model, "Once", "-n", "4", "--seed", "1", *args, *show, **env)
+    assert (ESC in run.stdout.decode()) is colored
+
+
+def test_a_pipe_gets_the_bytes_and_a_terminal_harmless_characters(model: list[str]) -> None:
+    prompt = "\x1b]0;owned\x07 a\tb\r\x9b31m\u202e"
+    raw = glass(*model, prompt, "-n", "1", "--seed", "1", "--echo").stdout.decode()
+    assert raw.startswith(prompt)
+    _, shown = in_terminal(*model, prompt, "-n", "1", "--seed", "1", "--color", "never")
+    assert shown.startswith(r"\x1b]0;owned\x07 a")
+    assert r"b\x0d\x9b31m\u202e" in shown
+    assert ESC not in shown
+
+
+# -- encodings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"LC_ALL": "C"},
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+    ],
+)
+def test_text_is_utf8_whatever_the_locale(model: list[str], env: dict[str, str]) -> None:
+    plain = glass(*model, "日本 café 🙂", "-n", "8", "--seed", "1", "--echo")
+    odd = glass(*model, "日本 café 🙂", "-n", "8", "--seed", "1", "--echo", **env)
+    assert (odd.returncode, odd.stdout) == (0, plain.stdout)
+    assert odd.stdout.decode().startswith("日本 café 🙂")
+
+
+def test_a_table_in_ascii(model: list[str]) -> None:
+    run = glass(*model, "日本 café", "-n", "12", "--show", "probs", PYTHONIOENCODING="ascii")
+    assert run.returncode == 0
+    assert run.stdout.isascii()
+    _, shown = in_terminal(*model, "x", "-n", "2", "--seed", "1", "--color", "never", PYTHONIOENCODING="ascii")
+    assert shown.splitlines()[-2].isascii()  # the footer
+
+
+def test_json_is_ascii(model: list[str]) -> None:
+    assert glass(*model, "日本", "--json", PYTHONIOENCODING="ascii").stdout.isascii()
