@@ -23,9 +23,10 @@ class Option:
     says: str
 
 
+DRAFT = Option(int, 0, "layers of a draft or multi-token-prediction head, each like the model's last full layer")
 BLOCK = Option(int, None, "tokens a page holds; what is held is rounded up to whole pages")
 ENGINE_OPTIONS: dict[str, dict[str, Option]] = {
-    "logical": {"block_size": Option(int, 1, BLOCK.says)},
+    "logical": {"block_size": Option(int, 1, BLOCK.says), "draft_layers": DRAFT},
     "transformers": {},
     "vllm": {
         "block_size": Option(int, 16, BLOCK.says + " (64 for MLA; larger where a state must fit a page)"),
@@ -33,6 +34,7 @@ ENGINE_OPTIONS: dict[str, dict[str, Option]] = {
         "hybrid_manager": Option(bool, True, "false: windows and chunks are not used, all layers are full"),
         "mamba_cache_mode": Option(str, "none", "none: a page for each state; align: two"),
         "num_speculative_tokens": Option(int, 0, "drafted tokens: as many more snapshots of each state"),
+        "draft_layers": DRAFT,
         "mla_expanded": Option(bool, False, "true: MLA caches the expanded keys and values"),
     },
     "llama.cpp": {
@@ -42,6 +44,7 @@ ENGINE_OPTIONS: dict[str, dict[str, Option]] = {
         "swa_full": Option(bool, False, "true: sliding layers hold the full context (--swa-full)"),
         "kv_pad": Option(int, 256, "cells are rounded up to this; 32 in builds before late 2025"),
         "n_rs_seq": Option(int, 0, "snapshots of each recurrent state for speculative decoding"),
+        "draft_layers": DRAFT,
         "dsa_index": Option(bool, True, "false: builds without the sparse-attention index cache"),
         "mla_expanded": Option(bool, False, "true: builds before 2025-04, MLA as keys and values"),
     },
@@ -87,6 +90,7 @@ class Request:
     kv_pad: int | None = None
     n_rs_seq: int | None = None
     dsa_index: bool | None = None
+    draft_layers: int | None = None
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -104,7 +108,8 @@ class Request:
             raise UsageError(f"mamba_cache_mode is {self.mamba_cache_mode!r}; known are none and align")
 
     def _check_numbers(self) -> None:
-        least = {"tokens": 0, "encoder_tokens": 0, "prefix_shared": 0, "num_speculative_tokens": 0, "n_rs_seq": 0}
+        zero_is_fine = ("tokens", "encoder_tokens", "prefix_shared")
+        least = dict.fromkeys((*zero_is_fine, "num_speculative_tokens", "n_rs_seq", "draft_layers"), 0)
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, int) and not isinstance(value, bool) and value < least.get(field.name, 1):

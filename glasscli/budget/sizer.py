@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Callable
 
 from glasscli.budget.engines import Engine, Held, Logical, Transformers, total
-from glasscli.budget.kinds import CompressedAttention, Kind, NoCache, each_part
+from glasscli.budget.kinds import CompressedAttention, FullAttention, Kind, LatentAttention, NoCache, each_part
 from glasscli.budget.llama_cpp import LlamaCpp
 from glasscli.budget.parallel import replicas, shard_all, stages
 from glasscli.budget.request import Request
 from glasscli.budget.vllm import Vllm
+from glasscli.errors import ConfigError
 
 BUILD: dict[str, Callable[[Request, tuple[Kind, ...]], Engine]] = {
     "logical": Logical,
@@ -27,8 +28,9 @@ class Sizer:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.shards = shard_all(request.layout, request.tp)
-        self.parts = Counter(each_part(request.layout.layers))
         stage_layers = stages(request.layout, request.pp, request.pp_layers)
+        stage_layers[-1] += drafts(request)
+        self.parts = Counter(each_part(sum(stage_layers, ())))
         self.stages = [Counter(each_part(layers)) for layers in stage_layers]
         kept = tuple(self.shards[part] for part in self.parts)
         self.engine = BUILD[request.engine](request, kept)
@@ -66,3 +68,12 @@ class Sizer:
         ratios = {part.ratio for part in self.parts if isinstance(part, CompressedAttention) and part.ratio}
         ends = {tokens, *(tokens - (tokens + 1) % ratio for ratio in ratios)}
         return max(self.rank(end, batch) for end in ends if end >= 0)
+
+
+def drafts(request: Request) -> tuple[Kind, ...]:
+    """The layers of the draft head that were asked for: they hold every token, in the model's own geometry."""
+    count = request.draft_layers or 0
+    full = [part for part in each_part(request.layout.layers) if isinstance(part, FullAttention | LatentAttention)]
+    if count and not full:
+        raise ConfigError("no layer holds every token, so what a draft layer holds is not known", "draft_layers")
+    return (full[-1],) * count if count else ()

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hand_layouts import sized
+from hand_layouts import QWEN_27B, line, sized
 
 from glasscli.budget.families import Layout
 from glasscli.budget.kinds import (
@@ -89,3 +89,14 @@ def test_transformers_keeps_the_models_dtype() -> None:
     assert budget.bytes_total == 100 * 4096
     assert any("fp8 cache is for engines" in note for note in budget.notes)
     assert sized(layout, 112, engine="vllm").bytes_total == 112 * 2048
+
+
+@pytest.mark.parametrize("engine", ["logical", "vllm", "llama.cpp"])
+def test_a_draft_head_holds_every_token_too(engine: str) -> None:
+    plain = sized(QWEN_27B, 25088, engine=engine)
+    drafting = sized(QWEN_27B, 25088, engine=engine, draft_layers=1)
+    assert line(drafting, "full") * 16 == line(plain, "full") * 17
+    assert line(drafting, "deltanet") == line(plain, "deltanet")
+    with pytest.raises(ConfigError, match="draft layer") as refusal:
+        sized(Layout("lfm2", (ShortConv(8, 3),)), 10, engine=engine, draft_layers=1)
+    assert refusal.value.field == "draft_layers"
