@@ -46,7 +46,7 @@ def idle(sizer: Sizer) -> tuple[str, ...]:
     tokens, batch = sizer.request.tokens, sizer.request.batch
     size = {part: total(sizer.hold(part, tokens, batch)) for part in sizer.parts}
     counts = {part: count for part, count in sizer.parts.items() if size[part]}
-    if not isinstance(sizer.engine, Vllm) or not counts:
+    if not isinstance(sizer.engine, Vllm) or sizer.request.pad_groups or not counts:
         return ()
     in_group = group_size(counts.values())
     idle_bytes = sum((up(count, in_group) - count) * size[part] for part, count in counts.items())

@@ -35,6 +35,7 @@ ENGINE_OPTIONS: dict[str, dict[str, Option]] = {
         "mamba_cache_mode": Option(str, "none", "none: a page for each state; align: two"),
         "num_speculative_tokens": Option(int, 0, "drafted tokens: as many more snapshots of each state"),
         "draft_layers": DRAFT,
+        "pad_groups": Option(bool, False, "true: count the pages that groups of layers which are not full leave idle"),
         "mla_expanded": Option(bool, False, "true: MLA caches the expanded keys and values"),
     },
     "llama.cpp": {
@@ -82,6 +83,7 @@ class Request:
     hybrid_manager: bool | None = None
     mamba_cache_mode: str | None = None
     num_speculative_tokens: int | None = None
+    pad_groups: bool | None = None
     mla_expanded: bool | None = None
     n_seq_max: int | None = None
     n_ubatch: int | None = None

@@ -1,14 +1,14 @@
 """Sizes one request at any length and batch: the engine's bytes for a layer, times layers, ranks and replicas."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from glasscli.budget.engines import Engine, Held, Logical, Transformers, total
+from glasscli.budget.engines import Engine, Held, Logical, Transformers, total, up
 from glasscli.budget.kinds import CompressedAttention, FullAttention, Kind, LatentAttention, NoCache, each_part
 from glasscli.budget.llama_cpp import LlamaCpp
 from glasscli.budget.parallel import replicas, shard_all, stages
 from glasscli.budget.request import Request
-from glasscli.budget.vllm import Vllm
+from glasscli.budget.vllm import Vllm, group_size
 from glasscli.errors import ConfigError
 
 BUILD: dict[str, Callable[[Request, tuple[Kind, ...]], Engine]] = {
@@ -22,7 +22,8 @@ BUILD: dict[str, Callable[[Request, tuple[Kind, ...]], Engine]] = {
 class Sizer:
     """One request at any length and batch; what does not depend on them is worked out once.
 
-    `parts` counts the layers that hold each kind of part; `stages` does so for each pipeline stage.
+    `parts` counts the layers that hold each kind of part; `stages` does so for each pipeline stage, with the
+    places that an engine sets aside for layers that are not there.
     """
 
     def __init__(self, request: Request) -> None:
@@ -31,9 +32,17 @@ class Sizer:
         stage_layers = stages(request.layout, request.pp, request.pp_layers)
         stage_layers[-1] += drafts(request)
         self.parts = Counter(each_part(sum(stage_layers, ())))
-        self.stages = [Counter(each_part(layers)) for layers in stage_layers]
         kept = tuple(self.shards[part] for part in self.parts)
         self.engine = BUILD[request.engine](request, kept)
+        self.stages = [self.places(Counter(each_part(layers))) for layers in stage_layers]
+
+    def places(self, counts: Mapping[Kind, int]) -> Mapping[Kind, int]:
+        """`counts` rounded up to whole groups of layers, where vLLM's idle places are asked for."""
+        keeping = [count for part, count in counts.items() if not isinstance(part, NoCache)]
+        if not (isinstance(self.engine, Vllm) and self.request.pad_groups and keeping):
+            return counts
+        in_group = group_size(keeping)
+        return {part: up(count, in_group) for part, count in counts.items()}
 
     def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
         """What one rank keeps of one layer's `part` for the sequences of its replica."""
@@ -43,7 +52,7 @@ class Sizer:
     def held(self, part: Kind, tokens: int, batch: int) -> Held:
         """What all ranks of all replicas keep of all layers of this kind."""
         held: Held = {}
-        copies = self.request.tp * self.parts[part]
+        copies = self.request.tp * sum(stage.get(part, 0) for stage in self.stages)
         for sequences, n_replicas in replicas(batch, self.request.dp).items():
             for role, size in self.hold(part, tokens, sequences).items():
                 held[role] = held.get(role, 0) + size * copies * n_replicas

@@ -30,6 +30,25 @@ def test_sliding_layers_get_the_windows_and_one_batch(tokens: int, asked: dict[s
     assert line(budget, "full") == tokens * 12 * 2 * 8 * 64 * 2
 
 
+GEMMA_2B = Layout("gemma2", (SlidingAttention(4, 256, 256, 4096), FullAttention(4, 256, 256)) * 13, n_heads=8)
+LAGUNA = Layout("laguna", (*(SlidingAttention(8, 128, 128, 512),) * 3, FullAttention(8, 128, 128)) * 12, n_heads=48)
+
+
+@pytest.mark.parametrize(
+    ("layout", "tokens", "asked", "mib"),
+    [
+        (GPT_OSS, 131072, {}, "18.00"),
+        (GPT_OSS, 131072, {"n_ubatch": 2048}, "54.00"),
+        (GPT_OSS, 8192, {"n_ubatch": 128, "k_dtype": "q8_0", "v_dtype": "q8_0"}, "3.19"),
+        (GEMMA_2B, 8192, {"n_seq_max": 4}, "416.00"),  # four windows of 4096: the whole context after all
+        (LAGUNA, 1048576, {"k_dtype": "q4_0", "v_dtype": "q4_0"}, "40.50"),
+    ],
+)
+def test_windows_that_llama_cpp_logged(layout: Layout, tokens: int, asked: dict[str, Any], mib: str) -> None:
+    budget = sized(layout, tokens, engine="llama.cpp", **asked)
+    assert f"{line(budget, 'sliding') / MIB:.2f}" == mib
+
+
 def test_streams_of_their_own_are_padded_one_by_one() -> None:
     # Gemma 3 270M, a context of 1024: 3 slots took 1536 cells and 27.0 MiB, 4 slots 1024 cells and 18.0 MiB
     layers = (*(SlidingAttention(1, 256, 256, 512),) * 5, FullAttention(1, 256, 256)) * 3

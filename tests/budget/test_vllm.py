@@ -55,6 +55,8 @@ def test_narrow_layers_get_longer_pages() -> None:
         (DeltaNet(16, 48, 128, 128, 4), FullAttention(4, 256, 256), "f32", None, 784),  # Qwen3.6-27B, logged
         (DeltaNet(16, 48, 128, 128, 4), FullAttention(4, 256, 256), "f32", "fp8", 1568),  # the same, logged
         (DeltaNet(16, 32, 128, 128, 4), FullAttention(4, 256, 256), "f32", None, 528),  # Qwen3.5-9B, logged
+        (DeltaNet(16, 32, 128, 128, 4), FullAttention(4, 256, 256), "f32", "fp8", 1056),  # the same, logged
+        (DeltaNet(16, 32, 128, 128, 4), FullAttention(2, 256, 256), "f32", None, 1056),  # Qwen3.5-35B, logged
         (DeltaNet(16, 32, 128, 128, 4), FullAttention(2, 256, 256), None, None, 544),  # Qwen3-Next, logged
     ],
 )
@@ -121,3 +123,23 @@ def test_groups_that_are_not_full_are_told_of() -> None:
     empty = 8 * line(budget, "sliding") // 52
     assert any(f"by 10: groups that are not full keep {empty:,} B" in note for note in budget.notes)
     assert not any("groups" in note for note in sized(GPT_OSS, 16384, engine="vllm").notes)
+    counted = sized(Layout("gemma3_text", layers, n_heads=32), 16384, engine="vllm", pad_groups=True)
+    assert counted.bytes_total == budget.bytes_total + empty
+    assert not any("groups" in note for note in counted.notes)
+
+
+def test_sizes_that_vllm_asked_for() -> None:
+    """From its refusals to start: `… GiB KV cache is needed`."""
+    gpt_oss_120b = Layout("gpt_oss", GPT_OSS.layers[:2] * 18, n_heads=64)
+    needed = sized(gpt_oss_120b, 131072, engine="vllm", max_num_batched_tokens=1024).bytes_total
+    assert f"{needed / 2**30:.2f}" == "4.54"  # vllm-project/vllm#27508
+    # Qwen3.5-27B with two drafted tokens: 17 full layers, three groups of 17 for 48 states of four pages each
+    asked = {"draft_layers": 1, "num_speculative_tokens": 2, "mamba_cache_mode": "align", "pad_groups": True}
+    assert f"{sized(QWEN_27B, 16384, engine='vllm', **asked).bytes_total / 2**30:.2f}" == "1.71"
+
+
+@pytest.mark.parametrize(("k_dtype", "tokens"), [(None, 1072), ("fp8", 2128)])
+def test_pages_that_vllm_logged_for_a_state_in_another_dtype(k_dtype: str | None, tokens: int) -> None:
+    # Nemotron-3-Nano with --mamba-ssm-cache-dtype float16
+    nano = Layout("nemotron_h", (Mamba2(64, 64, 128, 8, 4, "f32"), FullAttention(2, 128, 128)), n_heads=32)
+    assert Sizer(Request(nano, 1, engine="vllm", k_dtype=k_dtype, state_dtype="f16")).engine.span == tokens
