@@ -120,12 +120,20 @@ def rich_console(color: Color = Color.auto) -> "Console":
 def write(text: str) -> None:
     """Write `text` and a newline to stdout, escaping what its encoding can't carry."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    write_bytes((text + "\n").encode(encoding, "backslashreplace"))
 
 
 def write_json(document: Mapping[str, Any] | Sequence[Any], indent: int | None = 2) -> None:
     """Write strict JSON to stdout: no NaN, no infinity, ASCII only, so that every reader takes it."""
-    sys.stdout.write(json.dumps(document, indent=indent, allow_nan=False) + "\n")
+    write_bytes((json.dumps(document, indent=indent, allow_nan=False) + "\n").encode("ascii"))
+
+
+def write_bytes(data: bytes) -> None:
+    """Write all of `data` to stdout. Under PYTHONUNBUFFERED=1 Python's own streams may write a part and say nothing."""
+    sys.stdout.flush()
+    stream = sys.stdout.buffer
+    while data:
+        data = data[stream.write(data) :]
 
 
 def note(text: str) -> None:

@@ -4,9 +4,9 @@ import sys
 from typing import Any
 
 from glasscli.batch import Batch
-from glasscli.cli.console import Color, is_terminal, printable, use_color, width, write_json
+from glasscli.cli.console import Color, is_terminal, printable, use_color, width, write_bytes, write_json
 from glasscli.cli.views.generate_json import model_fields, result_fields, settings_fields, token_fields, write_line
-from glasscli.cli.views.generate_text import DIM, RESET, write_bytes
+from glasscli.cli.views.generate_text import DIM, RESET
 from glasscli.continuation import Step
 
 SCHEMA = "glass.generate-batch/1"
@@ -32,6 +32,7 @@ class BatchTextView:
             prompt, text = printable(prompt, keep="\n\t"), printable(text, keep="\n\t")
         lines = f"{self._dim}{head}{'─' * (width() - len(head))}{self._reset}\n{self._dim}{prompt}{self._reset}{text}\n"
         write_bytes(lines.encode("utf-8", "surrogatepass"))
+        sys.stdout.buffer.flush()
 
     def end(self) -> None:
         """All is said."""

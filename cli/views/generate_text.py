@@ -2,7 +2,7 @@
 
 import sys
 
-from glasscli.cli.console import Color, is_terminal, printable, unicode_ok, use_color
+from glasscli.cli.console import Color, is_terminal, printable, unicode_ok, use_color, write_bytes
 from glasscli.continuation import Step
 from glasscli.generation import Generation
 
@@ -48,14 +48,8 @@ class TextView:
             text = printable(text, keep="\n\t")
         if style:  # line by line, or the colour would run to the terminal's edge
             text = "\n".join(f"{style}{line}{RESET}" if line else "" for line in text.split("\n"))
-        write_bytes(text.encode("utf-8", "surrogatepass"))
-
-
-def write_bytes(data: bytes) -> None:
-    """Write to stdout at once, UTF-8 whatever the locale says."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+        write_bytes(text.encode("utf-8", "surrogatepass"))  # UTF-8 whatever the locale says
+        sys.stdout.buffer.flush()
 
 
 def tint(surprise_bits: float) -> str:
