@@ -72,9 +72,12 @@ def choose_dtypes(request: Request) -> Dtypes:
     return Dtypes(model, k, v, dtype_named(index).name, state=state)
 
 
-def refuse(engine: str, part: Kind, why: str = "what it allocates for such a layer is not known") -> ConfigError:
+def refuse(
+    engine: str, request: Request, part: Kind, why: str = "what it allocates for such layers is not known"
+) -> ConfigError:
     """The refusal of a layer whose rule in this engine is not known."""
-    return ConfigError(f"{engine}: {why} ({part.name} layers)", "engine")
+    model = request.layout.model_type or "this model"
+    return ConfigError(f"{engine}: {model} has {part.name} layers; {why}", "engine")
 
 
 class Logical:

@@ -89,9 +89,9 @@ class LlamaCpp:
         """Raises ConfigError for a layer whose rule in llama.cpp is not known."""
         known = (FullAttention, SlidingAttention, ChunkedAttention, LatentAttention)
         if not isinstance(part, known + STATES):
-            raise refuse("llama.cpp", part)
+            raise refuse("llama.cpp", self.request, part)
         if isinstance(part, LatentAttention) and part.size is not None:
-            raise refuse("llama.cpp", part, "how it keeps a window of latents is not known")
+            raise refuse("llama.cpp", self.request, part, "how it keeps a window of latents is not known")
 
     def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
         n_seq = self.sequences(sequences)

@@ -80,9 +80,9 @@ class Vllm:
         """Raises ConfigError for a layer whose rule in vLLM is not known."""
         known = (FullAttention, SlidingAttention, ChunkedAttention, LatentAttention, CrossAttention)
         if not isinstance(part, known) and not is_state(part):
-            raise refuse("vLLM", part)
+            raise refuse("vLLM", self.request, part)
         if isinstance(part, LatentAttention) and part.size is not None:
-            raise refuse("vLLM", part, "how it keeps a window of latents is not known")
+            raise refuse("vLLM", self.request, part, "how it keeps a window of latents is not known")
 
     def row(self, part: Kind) -> Held:
         """Bytes of one token in one layer, by role."""
@@ -111,17 +111,21 @@ class Vllm:
         largest = max(page.values())
         for part, size in page.items():
             if largest % size:
-                raise refuse("vLLM", part, f"a page of {size} B a token does not divide one of {largest} B")
+                raise refuse(
+                    "vLLM", self.request, part, f"a page of {size} B a token does not divide one of {largest} B"
+                )
         return Pages({part: block * (largest // size) for part, size in page.items()}, None)
 
     def lay_out_with_states(self, row: dict[Kind, int], block: int, smallest: int) -> Pages:
         """Attention pages that grow until one holds a state."""
         odd = next((part for part in row if isinstance(part, WINDOWS)), None)
         if odd is not None:
-            raise refuse("vLLM", odd, "how windows and recurrent states share pages is not known")
+            raise refuse("vLLM", self.request, odd, "how windows and recurrent states share pages is not known")
         growing = {size for part, size in row.items() if not isinstance(part, CrossAttention)}
         if len(growing) != 1 or any("index" in self.row(part) for part in row):
-            raise refuse("vLLM", self.states[0], "how attention of several widths shares pages is not known")
+            raise refuse(
+                "vLLM", self.request, self.states[0], "how attention of several widths shares pages is not known"
+            )
         per_token = growing.pop()
         state = max(total(self.state(part)) for part in self.states)
         block = max(block, up(-(-state // per_token), smallest))
