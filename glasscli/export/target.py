@@ -20,10 +20,13 @@ def check_target(path: Path) -> None:
             raise OutputError(f"{path} is a folder; name a file")
         if not folder.is_dir():
             raise OutputError(f"{path}: there is no folder {folder}")
-        if not os.access(folder, os.W_OK):
-            raise OutputError(f"{path}: the folder {folder} can't be written to")
-    except (OSError, ValueError) as error:
-        raise OutputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+        probe = _beside(path)
+        probe.open("xb").close()
+        probe.unlink()
+    except ValueError as error:
+        raise OutputError(f"{path}: {error}") from None
+    except OSError as error:
+        raise OutputError(f"{path}: can't be written ({error.strerror or error})") from None
 
 
 @contextmanager
@@ -35,12 +38,17 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises:
         OutputError: the file could not be written.
     """
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    temporary = _beside(path)
     try:
         yield temporary
-        os.replace(temporary, target)
+        os.replace(temporary, os.path.realpath(path))
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror or error}") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    """A name in the folder where `path` leads, for this process alone."""
+    target = Path(os.path.realpath(path))
+    return target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
