@@ -16,13 +16,13 @@ from glasscli.tokenizer import Tokenizer
 # name, width, and how a step fills it; numbers stand right. Left out from the end where the screen is narrow.
 COLUMNS: tuple[tuple[str, int, Callable[[Step], str]], ...] = (
     ("p", 6, lambda step: probability(math.exp(step.logprob))),
-    ("rank", 6, lambda step: f"{step.rank:,}"),
+    ("rank", 5, lambda step: f"{step.rank:,}"),
     ("surprise", 8, lambda step: f"{step.surprise_bits:.1f} b"),
     ("entropy", 7, lambda step: f"{step.entropy_bits:.2f} b"),
     ("kept", 6, lambda step: f"{step.n_kept:,}"),
     ("drawn", 6, lambda step: probability(step.p_sampled)),
 )
-TOKEN_WIDTH = 12
+TOKEN_WIDTH = 11
 RUNNERS = "runners-up (p)"
 
 
@@ -60,10 +60,11 @@ class ProbsView:
 
     def end(self, run: Generation) -> None:
         """Write what the sampler did, and what the columns mean."""
-        legend = ["p, rank, surprise, entropy: the raw model", "kept, drawn: after the sampler"]
-        legend += ["· is a leading space"] if self._unicode else ["_ is a leading space"]
-        legend += [f"too narrow for {', '.join(self._hidden)}"] if self._hidden else []
-        for line in [*wrap(chain(run), self._width, " → "), *wrap(legend, self._width)]:
+        legend = ["p, rank, surprise, entropy: raw model", "kept, drawn: after the sampler"]
+        legend.append(f"{'·' if self._unicode else '_'} is a leading space")
+        hidden = f"too narrow for {', '.join(self._hidden)}".split() if self._hidden else []
+        lines = [*wrap(chain(run), self._width, " → "), *wrap(legend, self._width), *wrap(hidden, self._width, " ")]
+        for line in lines:
             self._line(line, dim=True)
         sys.stdout.flush()
 
