@@ -15,7 +15,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from .data import IGNORE, cut_windows, fill_batches
+from .data import IGNORE, Window, cut_windows, fill_batches
 from .model import Llama
 from .tokenizer import END_ID
 
@@ -42,7 +42,7 @@ class HeldOut:
 
     def __init__(self, stories: Sequence[str], tokenizer: Tokenizer) -> None:
         self.n_bytes = sum(len(story.encode()) for story in stories)
-        windows = []
+        windows: list[Window] = []
         for encoded in tokenizer.encode_batch(list(stories), add_special_tokens=False):
             windows += cut_windows(np.array([END_ID, *encoded.ids, END_ID], np.int64), overlap=256)
         self.batches: list[tuple[Tensor, Tensor]] = list(fill_batches(windows, batch_tokens=8_192))

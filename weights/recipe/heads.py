@@ -17,7 +17,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from .model import Attention, Llama
+from .model import Llama
 from .tokenizer import END_ID
 
 
@@ -42,9 +42,8 @@ def patterns(model: Llama, token_ids: Sequence[int]) -> Tensor:
     decoder = model.model
     cos, sin = decoder.cos[:n_tokens], decoder.sin[:n_tokens]
     x = decoder.embed_tokens(torch.tensor([list(token_ids)]))
-    for layer in decoder.layers:
-        attention: Attention = layer.self_attn
-        q, k, _ = attention.heads(layer.input_layernorm(x), cos, sin)
+    for layer in decoder.blocks():
+        q, k, _ = layer.self_attn.heads(layer.input_layernorm(x), cos, sin)
         scores = (q @ k.mT)[0] / model.shape.head_dim**0.5
         found.append(scores.masked_fill(future, float("-inf")).softmax(dim=-1))
         x = layer(x, cos, sin)

@@ -83,7 +83,8 @@ class Attention(nn.Module):
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         q, k, v = self.heads(x, cos, sin)
         mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        return self.o_proj(mixed.transpose(1, 2).reshape(*x.shape[:2], -1))
+        out: Tensor = self.o_proj(mixed.transpose(1, 2).reshape(*x.shape[:2], -1))
+        return out
 
 
 class MLP(nn.Module):
@@ -96,7 +97,8 @@ class MLP(nn.Module):
         self.down_proj = nn.Linear(shape.ffn_dim, shape.dim, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+        out: Tensor = self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+        return out
 
 
 class Block(nn.Module):
@@ -111,7 +113,8 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         x = x + self.self_attn(self.input_layernorm(x), cos, sin)
-        return x + self.mlp(self.post_attention_layernorm(x))
+        out: Tensor = x + self.mlp(self.post_attention_layernorm(x))
+        return out
 
 
 class Decoder(nn.Module):
@@ -121,6 +124,8 @@ class Decoder(nn.Module):
         super().__init__()
         self.embed_tokens = nn.Embedding(shape.vocab_size, shape.dim)
         self.layers = nn.ModuleList(Block(shape) for _ in range(shape.n_layers))
+        self.cos: Tensor
+        self.sin: Tensor
         self.norm = RMSNorm(shape.dim, shape.norm_eps)
         cos, sin = rope_tables(shape)
         self.register_buffer("cos", cos, persistent=False)
@@ -132,7 +137,12 @@ class Decoder(nn.Module):
         x = self.embed_tokens(token_ids)
         for layer in self.layers:
             x = layer(x, cos, sin)
-        return self.norm(x)
+        out: Tensor = self.norm(x)
+        return out
+
+    def blocks(self) -> list[Block]:
+        """The layers, as what they are."""
+        return [layer for layer in self.layers if isinstance(layer, Block)]
 
 
 class Llama(nn.Module):
@@ -144,7 +154,7 @@ class Llama(nn.Module):
         self.model = Decoder(shape)
         self.apply(self._initialise)
         # Blocks start as near-identities: each adds nothing until its output matrix has grown.
-        for layer in self.model.layers:
+        for layer in self.model.blocks():
             nn.init.zeros_(layer.self_attn.o_proj.weight)
             nn.init.zeros_(layer.mlp.down_proj.weight)
 

@@ -24,7 +24,8 @@ def orthogonalise(matrices: Tensor, steps: int = 5) -> Tensor:
     for _ in range(steps):
         gram = x @ x.mT
         x = a * x + (b * gram + c * gram @ gram) @ x
-    return x.mT if tall else x
+    found: Tensor = x.mT if tall else x
+    return found
 
 
 class Muon(torch.optim.Optimizer):
@@ -40,7 +41,7 @@ class Muon(torch.optim.Optimizer):
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()
-    def step(self, closure: None = None) -> None:
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
         """Apply one update from the gradients that `backward` left."""
         for group in self.param_groups:
             by_size: defaultdict[torch.Size, list[torch.nn.Parameter]] = defaultdict(list)
@@ -50,14 +51,15 @@ class Muon(torch.optim.Optimizer):
                 self._step_alike(params, group["lr"], group["momentum"], group["weight_decay"])
 
     def _step_alike(self, params: list[torch.nn.Parameter], lr: float, momentum: float, weight_decay: float) -> None:
-        moments = []
+        moments, grads = [], []
         for param in params:
+            assert param.grad is not None, "backward comes first"
+            grads.append(param.grad)
             state = self.state[param]
             if "momentum" not in state:
                 state["momentum"] = torch.zeros_like(param)
             moments.append(state["momentum"].lerp_(param.grad, 1 - momentum))
-        grads = torch.stack([param.grad for param in params])
-        updates = orthogonalise(grads.lerp(torch.stack(moments), momentum))
+        updates = orthogonalise(torch.stack(grads).lerp(torch.stack(moments), momentum))
         rows, cols = params[0].shape
         # A tall matrix gets a larger step, so that a unit input moves its output equally far.
         scale = lr * max(1.0, rows / cols) ** 0.5

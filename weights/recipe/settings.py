@@ -8,15 +8,16 @@ class Settings:
     """Defaults are the run that made the shipped weights. Rates, shares and counts of target tokens."""
 
     seed: int = 0
-    total_tokens: int = 140_000_000
-    decay_tokens: int = 45_000_000  # the last part, where the rate falls to zero
+    total_tokens: int = 66_000_000
+    decay_tokens: int = 24_000_000  # the last part, where the rate falls to zero
     warmup_tokens: int = 1_000_000
     batch_tokens: int = 8_192  # inputs in a batch, padding included
     muon_lr: float = 0.025
     adam_lr: float = 6e-3
     weight_decay: float = 0.025
     swap_share: float = 0.5  # stories whose people get new names
-    extra_share: float = 0.2  # tokens from the second collection, before the decay only
+    extra_share: float = 0.2  # tokens from the second collection, in epochs that begin early:
+    extra_until_tokens: int = 10_000_000
 
     def rate(self, tokens: int) -> float:
         """Factor on both learning rates: up, constant, then down in a line to zero.

@@ -69,7 +69,7 @@ class Run:
                 group["lr"] = factor * group["full_lr"]
         with torch.autocast("cpu", dtype=torch.bfloat16):
             loss = self.loss(inputs, targets)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         for optimizer in self.optimizers:
             optimizer.step()
             optimizer.zero_grad()
@@ -108,9 +108,9 @@ class Run:
         self.save()
 
     def _rest_of_epoch(self, corpus: Corpus) -> list[tuple[Tensor, Tensor]]:
-        """This epoch's batches from where it stands. The decay's epochs are the main collection alone."""
-        constant = self.settings.rate(self.progress.epoch_tokens) == 1.0 or self.progress.epoch_tokens == 0
-        extra_share = self.settings.extra_share if constant else 0.0
+        """This epoch's batches from where it stands. Only early epochs mix in the second collection."""
+        early = self.progress.epoch_tokens < self.settings.extra_until_tokens
+        extra_share = self.settings.extra_share if early else 0.0
         batches = corpus.epoch(self.settings.seed, self.progress.epoch, self.settings.swap_share, extra_share)
         return batches[self.progress.batch :]
 

@@ -1,0 +1,208 @@
+"""The recipe of the shipped weights, run small: it resumes where it was killed, and exports what it trained."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from glasscli.weights.recipe.data import IGNORE, Corpus, Story, cut_windows, fill_batches, read_stories
+from glasscli.weights.recipe.export import choose_dtype, export, greedy, rounded, try_dtypes
+from glasscli.weights.recipe.heads import measure, patterns
+from glasscli.weights.recipe.model import Llama, Shape
+from glasscli.weights.recipe.muon import orthogonalise
+from glasscli.weights.recipe.names import POOL_OF
+from glasscli.weights.recipe.settings import Settings
+from glasscli.weights.recipe.tokenizer import END_ID, train_tokenizer
+
+SHAPE = Shape(vocab_size=300, dim=32, n_layers=2, n_heads=2, n_kv_heads=1, head_dim=16, ffn_dim=48)
+STORIES = [
+    f'Once there was a {size} {animal} named {name}. {name} saw a {thing}. {name}\'s friend Lily said, "Run!" The end.'
+    for size in ("big", "small")
+    for animal in ("cat", "dog", "bird")
+    for name in ("Tim", "Sue")
+    for thing in ("ball", "tree", "long " * 150 + "road")
+]
+
+# Trains a tiny model in the folder given; a checkpoint follows every step.
+TRAIN = f"""
+import sys, torch
+from pathlib import Path
+from glasscli.weights.recipe.data import Corpus
+from glasscli.weights.recipe.evaluate import HeldOut
+from glasscli.weights.recipe.model import Shape
+from glasscli.weights.recipe.settings import Settings
+from glasscli.weights.recipe.tokenizer import load_or_train
+from glasscli.weights.recipe.train import Run
+torch.set_num_threads(1)
+stories = {STORIES!r}
+folder = Path(sys.argv[1])
+settings = Settings(total_tokens=9_000, decay_tokens=3_000, warmup_tokens=500, batch_tokens=512)
+tokenizer = load_or_train(folder / "tokenizer.json", stories, 300)
+run = Run(folder, settings, {SHAPE!r}, compiled=False)
+corpus = Corpus(stories[2:], stories[:2], tokenizer, settings.batch_tokens)
+run.train(corpus, HeldOut(stories[:2], tokenizer), save_every_s=0, score_every=1_000)
+"""
+
+
+def train(folder: Path) -> subprocess.Popen[bytes]:
+    folder.mkdir(exist_ok=True)
+    return subprocess.Popen([sys.executable, "-c", TRAIN, str(folder)], stderr=subprocess.DEVNULL)
+
+
+def state(folder: Path) -> dict[str, Any]:
+    return torch.load(folder / "checkpoint.pt", weights_only=True)
+
+
+def untimed(curve: list[dict[str, float]]) -> list[dict[str, float]]:
+    return [{name: x for name, x in point.items() if name not in ("cpu_s", "wall_s")} for point in curve]
+
+
+def test_a_killed_run_goes_on_to_the_very_same_end(tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert train(whole).wait() == 0
+    for n_saved in (3, 9):  # killed twice, each time some steps after its start
+        process = train(killed)
+        while process.poll() is None:
+            if (killed / "checkpoint.pt").exists() and state(killed)["progress"]["step"] >= n_saved:
+                process.send_signal(signal.SIGKILL)
+                break
+            time.sleep(0.01)
+        assert process.wait() == -signal.SIGKILL, "it ended before it could be killed"
+    assert train(killed).wait() == 0
+
+    expected, found = state(whole), state(killed)
+    assert untimed(found["progress"]["curve"]) == untimed(expected["progress"]["curve"])
+    assert len(expected["progress"]["curve"]) >= 9
+    for name, tensor in expected["model"].items():
+        assert torch.equal(found["model"][name], tensor), name
+    assert expected["progress"]["curve"][-1]["val_nats"] < 0.7 * expected["progress"]["curve"][0]["val_nats"]
+
+
+def test_every_token_is_a_target_once_and_has_its_story_before_it() -> None:
+    ids = torch.arange(1300).numpy()
+    seen = []
+    for window in cut_windows(ids, overlap=64):
+        assert len(window.inputs) <= 512
+        counted = window.targets != IGNORE
+        assert (window.targets[counted] == window.inputs[counted] + 1).all()
+        assert window.inputs[0] == 0 or counted.argmax() == 64
+        seen += window.targets[counted].tolist()
+    assert seen == list(range(1, 1300))
+
+
+def test_batches_hold_every_target_of_an_epoch() -> None:
+    tokenizer = train_tokenizer(STORIES, 300)
+    corpus = Corpus(STORIES, [], tokenizer, batch_tokens=1024)
+    batches = corpus.epoch(seed=3, number=1, swap_share=0.0, extra_share=0.0)
+    expected = sorted(i for text in STORIES for i in [*tokenizer.encode(text).ids[1:], END_ID])
+    assert sorted(int(i) for _, targets in batches for i in targets[targets != IGNORE]) == expected
+    again = corpus.epoch(seed=3, number=1, swap_share=0.0, extra_share=0.0)
+    assert all(
+        torch.equal(a, b) for one, two in zip(batches, again, strict=True) for a, b in zip(one, two, strict=True)
+    )
+
+
+def test_names_change_and_nothing_else_does() -> None:
+    tokenizer = train_tokenizer(STORIES, 300)
+    corpus = Corpus(STORIES, [], tokenizer, batch_tokens=1024)
+    text = "Sue met Tim. Tim's cat, Timothy, sat by Sue and Lily."
+    story = Story(text, tokenizer)
+    assert story.names == ["Sue", "Tim", "Lily"]
+    assert story.ids(corpus.spell, {}).tolist() == [*tokenizer.encode(text).ids, END_ID]
+    renamed = {"Sue": "Mia", "Tim": "Max", "Lily": "Sue"}
+    expected = "Mia met Max. Max's cat, Timothy, sat by Mia and Sue."
+    assert tokenizer.decode(story.ids(corpus.spell, renamed).tolist()) == expected
+    assert all(POOL_OF[old] == POOL_OF[new] for old, new in renamed.items())
+
+
+def test_rate_goes_up_stays_and_falls_to_zero() -> None:
+    settings = Settings(total_tokens=100, decay_tokens=40, warmup_tokens=10, batch_tokens=1)
+    assert [settings.rate(tokens) for tokens in (4, 9, 30, 60, 80, 100)] == [0.5, 1.0, 1.0, 1.0, 0.5, 0.0]
+    short = Settings.of_length(Settings().total_tokens // 10)
+    assert short.decay_tokens == Settings().decay_tokens // 10
+
+
+@pytest.mark.parametrize(("rows", "cols"), [(48, 48), (96, 32), (32, 96)])
+def test_muon_updates_are_nearly_orthogonal(rows: int, cols: int) -> None:
+    torch.manual_seed(0)
+    matrices = torch.randn(3, rows, cols) * 7
+    singular = torch.linalg.svdvals(orthogonalise(matrices))
+    assert 0.6 < singular.min() < singular.max() < 1.3
+    u, _, v = torch.linalg.svd(matrices, full_matrices=False)
+    assert (orthogonalise(matrices) * (u @ v)).sum() > 0.9 * orthogonalise(matrices).norm() * (u @ v).norm()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_transformers_computes_the_exported_model_alike(tmp_path: Path, dtype: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(1)
+    model = Llama(SHAPE)
+    with torch.no_grad():
+        for param in model.parameters():  # output matrices start at zero, which would hide the blocks
+            param.add_(0.2 * torch.randn_like(param))
+    tokenizer = train_tokenizer(STORIES, SHAPE.vocab_size)
+    export(model, tokenizer, tmp_path, dtype)
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(
+        tmp_path, dtype=torch.float32, attn_implementation="eager"
+    )
+    assert theirs.num_parameters() == sum(param.numel() for param in model.parameters())
+    ids = torch.tensor([random.Random(2).choices(range(SHAPE.vocab_size), k=90)])
+    with torch.no_grad():
+        found = theirs(ids, output_attentions=True)
+        torch.testing.assert_close(rounded(model, dtype)(ids), found.logits, rtol=1e-4, atol=1e-4)
+        ours = patterns(rounded(model, dtype), ids[0].tolist())
+    torch.testing.assert_close(ours, torch.cat(found.attentions), rtol=1e-4, atol=1e-4)
+
+
+def test_the_dtype_is_the_first_that_changes_no_greedy_token() -> None:
+    tokenizer = train_tokenizer(STORIES, SHAPE.vocab_size)
+    torch.manual_seed(0)
+    model = Llama(SHAPE)
+    with torch.no_grad():
+        for param in model.parameters():
+            param.copy_(param.bfloat16())
+    trials = try_dtypes(model, STORIES, tokenizer, n_tokens=5)
+    assert [(trial.dtype, trial.n_changed) for trial in trials][1] == ("bfloat16", 0)
+    changed = [trial for trial in trials if trial.n_changed]
+    assert choose_dtype(changed) == "float32"
+    assert choose_dtype(trials[1:]) == "bfloat16"
+    prompts = torch.tensor([tokenizer.encode(STORIES[0]).ids[:8]])
+    ids = greedy(model, prompts, 3)
+    assert ids[0, 8] == model(prompts)[0, -1].argmax()
+
+
+def test_head_scores_of_a_hand_made_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A head that always looks one back, and one that looks 23 back (where it can, else at the first)."""
+
+    def made(model: Llama, token_ids: list[int]) -> torch.Tensor:
+        n_tokens = len(token_ids)
+        at = torch.arange(n_tokens)
+        pattern = torch.zeros(2, 2, n_tokens, n_tokens)
+        pattern[:, 0, at, (at - 1).clamp(min=0)] = 1
+        pattern[:, 1, at, (at - 23).clamp(min=0)] = 1
+        return pattern
+
+    monkeypatch.setattr("glasscli.weights.recipe.heads.patterns", made)
+    one_back, far_back = measure(Llama(SHAPE), STORIES[:3], train_tokenizer(STORIES, 300))[:2]
+    assert one_back.previous == pytest.approx(1.0)
+    assert (one_back.induct, far_back.induct) == (0.0, pytest.approx(1.0))
+    assert far_back.uniform == pytest.approx(sum(1 / (p + 1) for p in range(24, 48)) / 24)
+
+
+def test_a_story_that_stands_twice_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "stories.txt"
+    path.write_text("One.\nTwo.\n<|endoftext|>\nThree.\n<|endoftext|>\nOne.\nTwo.\n<|endoftext|>\n")
+    assert read_stories(path) == ["One.\nTwo.", "Three."]
+
+
+def test_leftover_rows_move_up_and_empty_rows_end() -> None:
+    windows = [w for n in (100, 150, 500) for w in cut_windows(torch.arange(n).numpy(), overlap=64)]
+    batches = list(fill_batches(windows, batch_tokens=2048))
+    assert [tuple(inputs.shape) for inputs, _ in batches] == [(4, 512)]
+    assert (batches[0][1] != IGNORE).sum() == 99 + 149 + 499

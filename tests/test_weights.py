@@ -1,0 +1,134 @@
+"""The shipped model folder: whole, honest about itself, and readable by glass."""
+
+import hashlib
+import json
+import random
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from glasscli.load import LoadedModel, load_model, shipped_folder
+from glasscli.measures import HeadMeasures, measure_heads, uniform_measures
+from glasscli.tokenizer import load_tokenizer
+from glasscli.trace import Trace
+
+FOLDER = shipped_folder()
+TOKENIZER = load_tokenizer(FOLDER)
+CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
+
+# Written for this test, so that it is in no corpus.
+STORY = (
+    "Once upon a time, there was a small fox named Pip. Pip lived near a big lake with his mom. One day, Pip saw a "
+    'red boat on the water. "Mom, can we go on the boat?" he asked. His mom smiled and said, "Yes, but we must be '
+    'careful." They sat in the boat and looked at the fish. Then the wind began to blow, and Pip was scared. His mom '
+    "held him and sang a song. Soon the sun came back, and they went home. Pip was happy, and he hugged his mom."
+)
+
+
+@pytest.fixture(scope="module")
+def shipped() -> LoadedModel:
+    return load_model()
+
+
+def heads(shipped: LoadedModel, token_ids: list[int]) -> dict[str, HeadMeasures]:
+    """The measures of every head on these tokens, by layer.head."""
+    n_layers, n_kv_heads = shipped.config.n_layers, shipped.config.n_kv_heads
+    trace = Trace(range(n_layers))
+    shipped.model(token_ids, trace=trace)
+    return {
+        f"{layer}.{measures.head}": measures
+        for layer in range(n_layers)
+        for measures in measure_heads(trace.layers[layer].pattern_HTS, 0, token_ids, n_kv_heads)
+    }
+
+
+def told_twice() -> list[int]:
+    """24 random tokens, then the same again: what follows can only be known by looking back."""
+    once = random.Random(0).sample(range(1, 1024), 24)
+    return once + once
+
+
+def test_config_is_the_promised_llama(shipped: LoadedModel) -> None:
+    config = shipped.config
+    assert (config.n_layers, config.dim, config.n_heads, config.n_kv_heads, config.head_dim) == (4, 128, 4, 2, 32)
+    assert (config.ffn_dim, config.vocab_size, config.max_seq_len, config.tied) == (384, 1024, 512, True)
+    assert config.n_parameters == 918_656
+    assert (config.bos_ids, config.eos_ids) == ((0,), (0,))
+    assert shipped.unused_ids == ()
+    assert shipped.notes == ()
+
+
+def test_weights_are_small_and_are_those_the_card_names() -> None:
+    data = (FOLDER / "model.safetensors").read_bytes()
+    assert len(data) <= 4 * 1024**2
+    assert hashlib.sha256(data).hexdigest() in CARD
+    assert f"{len(data):,} bytes" in CARD
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    dtypes = {entry["dtype"] for name, entry in header.items() if name != "__metadata__"}
+    assert dtypes == {{"float16": "F16", "bfloat16": "BF16", "float32": "F32"}[_config()["torch_dtype"]]}
+
+
+def test_defaults_of_generation_are_those_of_glass() -> None:
+    settings = json.loads((FOLDER / "generation_config.json").read_text())
+    assert (settings["temperature"], settings["top_p"], settings["eos_token_id"]) == (0.8, 0.95, 0)
+
+
+@given(st.text())
+def test_any_text_comes_back(text: str) -> None:
+    token_ids = TOKENIZER.encode(text)
+    assert token_ids[0] == 0
+    assert 0 not in token_ids[1:], "the mark's name in a text is text"
+    assert TOKENIZER.decode(token_ids) == text
+
+
+def test_it_predicts_a_story_it_has_never_seen(shipped: LoadedModel) -> None:
+    """Below 2.3 nats a token, where equal odds for 1,024 tokens are 6.93; backwards it must do badly."""
+    token_ids = [*shipped.encode(STORY), 0]
+    logits = shipped.model(token_ids[:-1]).astype(np.float64)
+    log_p = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+    nats = -log_p[np.arange(len(logits)), token_ids[1:]]
+    assert nats.mean() < 2.3
+    assert nats[-1] < 5, "it should see that the story can end here"
+    backwards = [0, *token_ids[:0:-1]]
+    logits = shipped.model(backwards[:-1]).astype(np.float64)
+    log_p = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+    assert -log_p[np.arange(len(logits)), backwards[1:]].mean() > 5
+
+
+def test_a_head_looks_at_the_token_before(shipped: LoadedModel) -> None:
+    found = heads(shipped, shipped.encode(STORY))
+    assert max(measures.prev or 0 for measures in found.values()) >= 0.6
+
+
+def test_a_head_finds_what_followed_last_time(shipped: LoadedModel) -> None:
+    token_ids = told_twice()
+    uniform = uniform_measures(0, len(token_ids), token_ids).induct
+    assert uniform is not None
+    assert max(measures.induct or 0 for measures in heads(shipped, token_ids).values()) >= 3 * uniform
+
+
+def test_the_card_gives_the_induction_scores_that_glass_measures(shipped: LoadedModel) -> None:
+    rows = re.findall(r"^\| (\d\.\d) \| [\d.]+ \| [\d.]+ \| ([\d.]+) \| [\d.]+ \|$", CARD, re.MULTILINE)
+    found = heads(shipped, told_twice())
+    assert len(rows) == 16
+    for name, score in rows:
+        assert found[name].induct == pytest.approx(float(score), abs=6e-4), name  # the card rounds to three places
+
+
+def test_the_cards_samples_are_what_glass_writes() -> None:
+    samples = re.findall(r"Seed (\d+):\n\n```text\n(.*?)\n```", CARD, re.DOTALL)
+    assert len(samples) == 5
+    seed, text = samples[0]
+    command = [sys.executable, "-m", "glasscli", "generate", "Once upon a time", "--seed", seed, "-n", "200"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.rstrip() == text
+
+
+def _config() -> dict[str, object]:
+    settings: dict[str, object] = json.loads((FOLDER / "config.json").read_text())
+    return settings
