@@ -48,9 +48,13 @@ List = Annotated[bool, typer.Option("--list", help="List the models that have a 
 
 Tokens = Annotated[
     list[str] | None,
-    text("--tokens --ctx", "N,…", "Tokens held per sequence; 8k = 8192, 128K = 131072 [default: 8192]."),
+    text(
+        "--tokens --ctx",
+        "N,…",
+        "Tokens held per sequence; 8k = 8192 [default: 1k,8k,32k,128k, or what the model was made for].",
+    ),
 ]
-Batch = Annotated[str, text("--batch", "N", "Sequences held at once.")]
+Batch = Annotated[str | None, text("--batch", "N", "Sequences held at once [default: 1].")]
 Dtype = Annotated[
     str | None, text("--dtype", "TYPE", "Of K and V: f16, bf16, fp8, q8_0, q4_0 … [default: the model's].")
 ]
@@ -59,7 +63,9 @@ VDtype = Annotated[str | None, text("--v-dtype", "TYPE", "Of V alone.")]
 Encoder = Annotated[str | None, text("--encoder-tokens", "N", "Encoder length, for encoder-decoder models.")]
 Prefix = Annotated[str | None, text("--prefix-shared", "N", "Tokens all sequences share, counted once.")]
 
-EngineOption = Annotated[Engine, typer.Option("--engine", help="Whose memory to count.")]
+EngineOption = Annotated[
+    Engine | None, typer.Option("--engine", help="Whose memory to count [default: logical, what is needed].")
+]
 Setting = Annotated[
     list[str] | None,
     text("-s --setting", "NAME=VALUE", "A setting of the engine, by its own name; may be repeated."),
@@ -93,13 +99,13 @@ class Asked:
     compare: str | None
     list_models: bool
     tokens: list[str] | None
-    batch: str
+    batch: str | None
     dtype: str | None
     k_dtype: str | None
     v_dtype: str | None
     encoder_tokens: str | None
     prefix_shared: str | None
-    engine: Engine
+    engine: Engine | None
     setting: list[str] | None
     page: str | None
     tp: str

@@ -14,7 +14,6 @@ from glasscli.cli.kv_options import Asked, Engine
 from glasscli.errors import UsageError
 
 CONTEXTS = (1024, 8192, 32768, 131072)
-FOCUS = 8192
 BANDWIDTH = "3.35TB/s"
 
 
@@ -65,8 +64,8 @@ def dtype(option: str, text: str | None) -> str | None:
 def check(asked: Asked) -> None:
     """Refuse options that contradict each other, or that say too little."""
     heads = asked.hq is not None or asked.hkv is not None
-    ways = [("--hq", heads), ("--config", asked.config), ("--model", asked.model)]
-    ways += [("--compare", asked.compare), ("--list", asked.list_models)]
+    named = [("--config", asked.config), ("--model", asked.model), ("--compare", asked.compare)]
+    ways = [("--hq", heads), *((name, value is not None) for name, value in named), ("--list", asked.list_models)]
     given = [name for name, value in ways if value]
     if not given:
         raise UsageError(
@@ -112,7 +111,6 @@ def settings(asked: Asked) -> Settings:
     encoder = asked.encoder_tokens
     return Settings(
         tokens=tokens or CONTEXTS,
-        focus=0 if tokens else FOCUS,
         batch=count("--batch", asked.batch),
         k_dtype=dtype("--k-dtype", asked.k_dtype) or both,
         v_dtype=dtype("--v-dtype", asked.v_dtype) or both,
@@ -132,7 +130,7 @@ def assumed(asked: Asked) -> tuple[str, ...]:
     flags += [("--head-dim", asked.head_dim, "128")]
     if asked.k_dtype is None or asked.v_dtype is None:
         flags.append(("--dtype", asked.dtype, "f16"))
-    flags.append(("--batch", asked.batch if asked.batch != "1" else None, "1"))
+    flags.append(("--batch", asked.batch, "1"))
     flags.append(("--ctx", "given" if asked.tokens else None, "1k,8k,32k,128k"))
     return tuple(f"{name} {default}" for name, value, default in flags if value is None)
 
@@ -140,7 +138,7 @@ def assumed(asked: Asked) -> tuple[str, ...]:
 def assumed_of_model(asked: Asked, plan: Settings) -> tuple[str, ...]:
     """What was not said about a model, as flags that can be pasted."""
     contexts = ",".join(f"{n}" for n in plan.tokens)
-    flags = [("--batch", asked.batch != "1", "1"), ("--engine", asked.engine is not Engine.logical, "logical")]
+    flags = [("--batch", asked.batch is not None, "1"), ("--engine", asked.engine is not None, "logical")]
     flags.append(("--ctx", bool(asked.tokens), contexts))
     return tuple(f"{name} {default}" for name, given, default in flags if not given)
 
@@ -151,7 +149,7 @@ def shortened(asked: Asked, plan: Settings, subject: Subject) -> Settings:
     if asked.tokens or most is None:
         return plan
     tokens = tuple(n for n in CONTEXTS if n < most)
-    return replace(plan, tokens=(*tokens, most), focus=min(FOCUS, most))
+    return replace(plan, tokens=(*tokens, most))
 
 
 def compared(asked: Asked) -> list[tuple[str, bool]]:
@@ -182,10 +180,11 @@ def where(name: str) -> str:
 
 def engine(asked: Asked) -> str:
     """Whose memory to count; `--emit` counts what the engine it writes for allocates."""
-    if asked.emit is None or asked.engine.value == asked.emit.value:
-        return asked.engine.value
-    if asked.engine is not Engine.logical:
-        raise UsageError(f"--engine {asked.engine.value} and --emit {asked.emit.value} are different engines")
+    asked_for = (asked.engine or Engine.logical).value
+    if asked.emit is None or asked_for == asked.emit.value:
+        return asked_for
+    if asked.engine not in (None, Engine.logical):
+        raise UsageError(f"--engine {asked_for} and --emit {asked.emit.value} are different engines")
     return asked.emit.value
 
 
@@ -197,7 +196,7 @@ def options(asked: Asked) -> dict[str, Any]:
         name, equals, value = (part.strip() for part in text.partition("="))
         name = name.replace("-", "_")
         if name not in offered or not equals:
-            known = ", ".join(f"{key} ({option.says})" for key, option in offered.items()) or "none"
+            known = ", ".join(offered) or "none"
             raise UsageError(f"--setting {text!r}: write NAME=VALUE. Settings of {engine(asked)}: {known}.")
         found[name] = setting_value(text, value.lower(), offered[name].type)
     if asked.page is not None:

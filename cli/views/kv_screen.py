@@ -25,6 +25,8 @@ CODES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "red": "31", "c
 # A space that a line may break at: not the one between a number and its unit.
 SPACE = re.compile(r" (?!(?:[KMGTPEZY]iB|B|TB/s|GB/s|ms|[µu]s|ns|s|h|%)(?![A-Za-z]))")
 
+TRAILING = re.compile(r" +((?:\x1b\[[0-9;]*m)*)$")  # spaces at the end of a line, before it goes back to plain
+
 
 def cells(text: str) -> int:
     """Columns that `text` takes on a terminal: two for wide characters, none for combining ones."""
@@ -65,6 +67,9 @@ class Screen:
         label, pieces = self.plain(label), [self.plain(piece) for piece in pieces]
         hang = cells(label) if indent is None else indent
         hang = hang if 4 * hang <= self.width else 2
+        label = label if label.strip() else label[:hang]
+        if cells(label) > self.width:
+            label, pieces = "", [label.strip(), *pieces]
         lines, line = [], label
         for piece in self.pieces(pieces, self.width - hang):
             empty = not line.strip() or line == label
@@ -133,7 +138,7 @@ class Screen:
         rich = console.rich_console(self.color)
         with rich.capture() as capture:
             rich.print(drawn)
-        self.lines += [line.rstrip() for line in capture.get().rstrip("\n").split("\n")]
+        self.lines += [TRAILING.sub(r"\1", line) for line in capture.get().rstrip("\n").split("\n")]
         return True
 
     def text(self, cell: str) -> "Text":

@@ -61,7 +61,7 @@ def linear(top: int) -> Height:
 
 def columns(screen: Screen) -> int:
     """How many columns a plot has on this screen; each is one context."""
-    return max(10, screen.width - 12)
+    return max(8, screen.width - 12)
 
 
 def show(curves: Sequence[Curve], log: bool, budget: int | None, screen: Screen) -> None:

@@ -71,17 +71,17 @@ def llama_cpp(settings: Settings, budget: Budget, model: str) -> list[str]:
         raise ConfigError(
             f"llama-server has no replicas; start {settings.dp} servers with a share of the sequences each", "dp"
         )
-    if settings.tp > 1 and settings.pp > 1:
-        raise ConfigError("llama.cpp splits a model by layers or by tensors, not by both", "pp")
+    if settings.tp > 1:
+        raise ConfigError(
+            "llama.cpp splits a cache by layers, not by heads: pipeline stages do, tensor ranks don't", "tp"
+        )
     if settings.prefix_shared:
         message = "llama-server keeps a prefix in every slot that uses it; it can't be told to share one"
         raise ConfigError(message, "prefix_shared")
     words = ["llama-server", "-m", model, "-c", f"{settings.main * settings.batch}"]
     words += ["-np", f"{settings.batch}", "-ctk", k, "-ctv", v]
     words += ["-fa", "on"] if v not in FLOATS else []  # a quantised V needs flash attention
-    ranks = max(settings.tp, settings.pp)
-    if ranks > 1:
-        words += ["-sm", "tensor" if settings.tp > 1 else "layer", "-ts", ",".join("1" * ranks)]
+    words += ["-sm", "layer", "-ts", ",".join("1" * settings.pp)] if settings.pp > 1 else []
     if settings.batch > 1 and settings.options.get("kv_unified", True):
         words += ["--kv-unified"]
     known: dict[str, Callable[[Any], list[str]]] = {

@@ -13,12 +13,11 @@ from glasscli.budget.subjects import Subject
 class Settings:
     """One plan for any model.
 
-    `tokens` are the contexts to size; `focus` is the one that answers with a single number are about (0: the
-    longest). `options` go to the engine by name.
+    `tokens` are the contexts to size, the longest of which is the one that answers with a single number are
+    about. `options` go to the engine by name.
     """
 
     tokens: tuple[int, ...] = (8192,)
-    focus: int = 0
     batch: int = 1
     k_dtype: str | None = None
     v_dtype: str | None = None
@@ -33,7 +32,7 @@ class Settings:
     @property
     def main(self) -> int:
         """The context that answers with a single number are about."""
-        return self.focus or max(self.tokens)
+        return max(self.tokens)
 
     def request(self, subject: Subject, tokens: int | None = None) -> Request:
         """The plan for `subject` at `tokens` (default: the main context)."""

@@ -1,0 +1,142 @@
+"""`glass kv-budget`: mistakes of the command line, and files that are no config. One or two lines, the right code."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from in_process import glass
+
+HEADS = ("kv-budget", "--hq", "32", "--hkv", "8")
+
+
+def refused(*args: str, code: int = 2) -> str:
+    """What glass says of `args` on stderr, having printed nothing and ended with `code`."""
+    ran = glass(*args)
+    assert (ran.code, ran.out) == (code, "")
+    lines = ran.err.splitlines()
+    assert lines[0].startswith("glass: ")
+    assert len(lines) <= 3
+    assert "Traceback" not in ran.err
+    return ran.err
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("--hq", "32", "--hkv", "5"), "--hkv 5 does not divide --hq 32"),
+        (("--hq", "32", "--hkv", "5"), "Try --hkv 1, 2, 4, 8, 16 or 32."),
+        (("--hq", "71", "--hkv", "8"), "Try --hkv 1 or 71."),
+        (("--hq", "720", "--hkv", "7"), "Try --hkv 1, 4, 5, 6, 8, 9, 10 or 720."),
+        (("--hq", "1000000000000", "--hkv", "7"), "Try --hkv 1 or 1000000000000."),
+        (("--hq", "8", "--hkv", "32"), "--hkv 32 is more than --hq 8"),
+        (("--hq", "32", "--hkv", "0"), "--hkv: '0'"),
+        (("--hq", "32", "--hkv", "-1"), "--hkv: '-1'"),
+        (("--hq", "0"), "--hq: '0'"),
+        (("--hq", "1.5"), "--hq: '1.5'"),
+        (("--hq", "32,16"), "--hq takes one number"),
+        (("--hq", "many"), "--hq: 'many'"),
+        (("--hq", "9" * 400), "--hq: '999"),
+        (("--hq", "1" + "0" * 25), "too large"),
+        (("--hkv", "8"), "--hkv needs --hq"),
+        (("--hq", "8", "--layers", "1000000000"), "--layers 1000000000: at most 100,000"),
+        (("--hq", "8", "--layers", "0"), "--layers: '0'"),
+        (("--hq", "8", "--head-dim", "nan"), "--head-dim: 'nan'"),
+        (("--hq", "8", "--ctx", "0"), "--tokens: '0'"),
+        (("--hq", "8", "--ctx", "8k,"), "--tokens: ''"),
+        (("--hq", "8", "--ctx", "8q"), "the suffixes are k (1024) and m"),
+        (("--hq", "8", "--batch", "-2"), "--batch: '-2'"),
+        (("--hq", "8", "--tp", "0"), "--tp: '0'"),
+        (("--hq", "8", "--tp", "99999999"), "--tp 99999999: at most 65,536"),
+        (("--hq", "8", "--budget", "24 parsecs"), "--budget: '24 parsecs'"),
+        (("--hq", "8", "--budget", "0"), "less than one byte"),
+        (("--hq", "8", "--bandwidth", "fast"), "--bandwidth: 'fast'"),
+        (("--hq", "8", "--dtype", "f17"), "--dtype: 'f17'"),
+        (("--hq", "8", "--k-dtype", ""), "--k-dtype: ''"),
+        (("--hq", "8", "--engine", "tgi"), "--engine"),
+        (("--hq", "8", "--page", "16", "--engine", "llama.cpp"), "llama.cpp has no pages"),
+        (("--hq", "8", "--setting", "swa_full=true"), "Settings of logical"),
+        (("--hq", "8", "--setting", "swa_full=maybe", "--engine", "llama.cpp"), "true or false"),
+        (("--hq", "8", "--setting", "n_ubatch", "--engine", "llama.cpp"), "NAME=VALUE"),
+        (("--hq", "8", "--require-fit"), "--require-fit needs --budget"),
+        (("--hq", "8", "--json", "--csv"), "--json and --csv"),
+        (("--hq", "8", "--model", "gpt-2"), "--hq and --model: one model at a time"),
+        (("--model", "gpt-2", "--list"), "--model and --list"),
+        (("--model", "gpt-2", "--layers", "3"), "--layers belongs to --hq"),
+        (("--model", "gpt-9"), "no model is called 'gpt-9'"),
+        (("--model", ""), "no model is called ''"),
+        (("--compare", "gpt-2"), "two or more"),
+        (("--compare", "gpt-2,-,-"), "read once"),
+        (("--compare", ",".join(["gpt-2"] * 9), "--sweep"), "at most 8"),
+        (("--hq", "8", "--prefix-shared", "9k", "--ctx", "8k"), "shared"),
+        (("--hq", "8", "--pp", "64"), "pipeline stages"),
+        (("--hq", "8", "--engine", "transformers", "--emit", "vllm"), "different engines"),
+        ((), "which model?"),
+        (("extra",), "extra"),
+        (("--frobnicate",), "--frobnicate"),
+    ],
+)
+def test_misuse(args: tuple[str, ...], says: str) -> None:
+    assert says in refused("kv-budget", *args).replace("\n       ", " ")
+
+
+def test_misuse_is_misuse_in_json_too() -> None:
+    refused(*HEADS, "--hkv", "5", "--json")
+    refused("kv-budget", "--json")
+
+
+def test_terminal_escapes_are_shown_not_sent(tmp_path: Path) -> None:
+    for said in (
+        refused("kv-budget", "--model", "\x1b[31mred\x07"),
+        refused("kv-budget", "--config", "\x1b]0;title\x07", code=1),
+        refused("kv-budget", "--hq", "\x1b[2J"),
+    ):
+        assert "\x1b" not in said
+        assert "\x07" not in said
+    file = tmp_path / "\x1b[1m.json"
+    file.write_text('{"model_type": "\\u001b[31m", "num_hidden_layers": 1, "num_attention_heads": 1, "hidden_size": 8}')
+    ran = glass("kv-budget", "--config", str(file), "--ctx", "1")
+    assert "\x1b" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"\x00\x01\x02\xff",
+        b'{"num_hidden_layers": 1e400}',
+        b'{"num_hidden_layers": NaN}',
+        b'{"num_hidden_layers": ' + b"9" * 6000 + b"}",
+        b'{"model_type": "llama", "num_hidden_layers": 99999999999999999, "num_attention_heads": 1, "hidden_size": 8}',
+        b'{"a": ' * 100 + b"1" + b"}" * 100,
+        b"[" * 100_000,
+        b'{"model_type": "llama", "model_type": "gpt2"}',
+        b'{"model_type": ["llama"], "num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 8}',
+        b'{"text_config": {"text_config": {"text_config": 3}}}',
+    ],
+)
+def test_files_that_are_no_config(tmp_path: Path, data: bytes) -> None:
+    file = tmp_path / "config.json"
+    file.write_bytes(data)
+    refused("kv-budget", "--config", str(file), code=1)
+    document = glass("kv-budget", "--config", str(file), "--json")
+    assert (document.code, document.err) == (1, "")
+    assert set(json.loads(document.out)) == {"schema", "error"}
+    assert json.loads(document.out)["error"]["message"]
+
+
+def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
+    assert "no such file" in refused("kv-budget", "--config", str(tmp_path / "no.json"), code=1)
+    assert "no config.json" in refused("kv-budget", "--config", str(tmp_path), code=1)
+    assert "empty" in refused("kv-budget", "--config", "-", code=1)
+    assert "not a model" not in refused("kv-budget", "--compare", f"gpt-2,{tmp_path}", code=1)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    file.write_text("{}")
+    file.chmod(0)
+    assert "Permission denied" in refused("kv-budget", "--config", str(file), code=1)
