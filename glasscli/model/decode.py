@@ -7,11 +7,12 @@ steps where that is exact:
     readable form (block.py)               here
     ----------------------------------     ---------------------------------------------------
     q, k rotated one after the other       q | k lie side by side: one complex multiplication
-    scores scaled by 1/√E                  the largest is subtracted, then both in one product
+    scores scaled by 1/√E                  the rotations of the queries are, once a step for all layers
     softmax divides every share            the H mixed rows are divided, not the H × S shares
-    silu(gate) = gate/2·(1 + tanh gate/2)  the same, in place
+    silu(gate) = gate/2·(1 + tanh gate/2)  u + u·tanh(gate/2) with u = up·gate/2, in place
     k and v appended one after the other   k | v lie side by side: one assignment
     scores are one matrix product          one a head once the keys are many (OpenBLAS is slow at 2 × E × many)
+    numbers beside arrays                  arrays: NumPy turns a number into one anew at each call
 
 Tests compare its logits with the readable form's at every position.
 """
@@ -39,23 +40,26 @@ class Decoder:
         assert cache.batch == 1
         config, self.cache, self.weights = model.config, cache, model.weights
         heads, kv_heads, width = config.n_heads, config.n_kv_heads, config.head_dim
-        self.scale, self.eps, self.dim = 1 / math.sqrt(width), config.norm_eps, config.dim
+        self.eps, self.dim, self.factor = config.norm_eps, config.dim, np.empty((), np.float32)
         self.model, self.turns = model, model.turns(0, min(cache.max_tokens, 1024))
         self.x = np.empty(config.dim, np.float32)
         self.normed = np.empty(config.dim, np.float32)
         self.added = np.empty(config.dim, np.float32)
         self.qkv = np.empty((heads + 2 * kv_heads) * width, np.float32)
         self.pairs = self.qkv[: (heads + kv_heads) * width].view(np.complex64).reshape(-1, width // 2)
+        self.turn = np.empty_like(self.pairs)
+        self.scale = np.ones((heads + kv_heads, 1), np.complex64)
+        self.scale[:heads] = 1 / math.sqrt(width)
         self.q_KGE = self.qkv[: heads * width].reshape(kv_heads, config.group_size, width)
         self.new_kv = self.qkv[heads * width :].reshape(2, kv_heads, width)
-        self.scores = np.empty(heads * cache.max_tokens, np.float32)
-        self.group = (kv_heads, config.group_size)
-        self.extreme = np.empty((*self.group, 1), np.float32)
-        self.mixed = np.empty((*self.group, width), np.float32)
-        self.mixed_flat = self.mixed.reshape(-1)
+        self.scores, self.ones = np.empty(heads * cache.max_tokens, np.float32), np.ones(cache.max_tokens, np.float32)
+        self.largest, self.sums = np.empty((heads, 1), np.float32), np.empty((heads, 1), np.float32)
+        self.sums_H = self.sums[:, 0]
+        self.mixed = np.empty((heads, width), np.float32)
+        self.mixed_flat, self.mixed_KGE = self.mixed.reshape(-1), self.mixed.reshape(self.q_KGE.shape)
         self.gate_up = np.empty(2 * config.ffn_dim, np.float32)
         self.gate, self.up = self.gate_up[: config.ffn_dim], self.gate_up[config.ffn_dim :]
-        self.silu = np.empty(config.ffn_dim, np.float32)
+        self.silu, self.halves = np.empty(config.ffn_dim, np.float32), np.full(config.ffn_dim, 0.5, np.float32)
         # Per layer: the cache, its keys and its values.
         self.layers = [
             (weights, kv[:, 0], kv[0, 0], kv[1, 0]) for weights, kv in zip(model.weights.blocks, cache.kv, strict=True)
@@ -68,17 +72,17 @@ class Decoder:
         seen = start + 1
         if start >= len(self.turns):
             self.turns = self.model.turns(0, min(self.cache.max_tokens, 2 * start))
-        turn = self.turns[start]
-        scores = self.scores[: self.mixed_flat.size // self.mixed.shape[2] * seen].reshape(*self.group, seen)
+        np.multiply(self.scale, self.turns[start], self.turn)
+        scores_HS = self.scores[: len(self.mixed) * seen].reshape(-1, seen)
         x[:] = self.weights.embedding[token_id]
         for weights, kv, keys_KSE, values_KSE in self.layers:
             self._norm(x, weights.attn_norm)
             normed.dot(weights.qkv, qkv)
             if weights.qkv_bias is not None:
                 np.add(qkv, weights.qkv_bias, qkv)
-            np.multiply(self.pairs, turn, self.pairs)
+            np.multiply(self.pairs, self.turn, self.pairs)
             kv[:, :, start] = self.new_kv
-            self._attend(scores, keys_KSE[:, :seen], values_KSE[:, :seen])
+            self._attend(scores_HS, keys_KSE[:, :seen], values_KSE[:, :seen])
             self.mixed_flat.dot(weights.out, added)
             if weights.out_bias is not None:
                 np.add(added, weights.out_bias, added)
@@ -98,30 +102,31 @@ class Decoder:
         return self.weights.unembedding.dot(normed)
 
     def _norm(self, x: Array, weight: Array) -> None:
-        np.multiply(x, 1 / math.sqrt(x.dot(x) / self.dim + self.eps), self.normed)
+        self.factor[()] = 1 / math.sqrt(x.dot(x) / self.dim + self.eps)
+        np.multiply(x, self.factor, self.normed)
         np.multiply(self.normed, weight, self.normed)
 
-    def _attend(self, scores_KGS: Array, keys_KSE: Array, values_KSE: Array) -> None:
-        extreme = self.extreme
-        if scores_KGS.shape[2] <= FEW_KEYS:
+    def _attend(self, scores_HS: Array, keys_KSE: Array, values_KSE: Array) -> None:
+        seen = scores_HS.shape[1]
+        scores_KGS = scores_HS.reshape(*self.q_KGE.shape[:2], seen)
+        if seen <= FEW_KEYS:
             np.matmul(self.q_KGE, keys_KSE.transpose(0, 2, 1), scores_KGS)
         else:
             np.matvec(keys_KSE[:, None], self.q_KGE, scores_KGS)
-        np.maximum.reduce(scores_KGS, axis=2, out=extreme, keepdims=True)
-        np.subtract(scores_KGS, extreme, scores_KGS)
-        np.multiply(scores_KGS, self.scale, scores_KGS)
-        np.exp(scores_KGS, scores_KGS)
-        np.add.reduce(scores_KGS, axis=2, out=extreme, keepdims=True)
-        np.matmul(scores_KGS, values_KSE, self.mixed)
-        np.divide(self.mixed, extreme, self.mixed)
+        np.maximum.reduce(scores_HS, axis=1, out=self.largest, keepdims=True)
+        np.subtract(scores_HS, self.largest, scores_HS)
+        np.exp(scores_HS, scores_HS)
+        scores_HS.dot(self.ones[:seen], self.sums_H)
+        np.matmul(scores_KGS, values_KSE, self.mixed_KGE)
+        np.divide(self.mixed, self.sums, self.mixed)
 
     def _swiglu(self) -> None:
-        gate, silu = self.gate, self.silu
-        np.multiply(gate, 0.5, gate)
+        gate, up, silu = self.gate, self.up, self.silu
+        np.multiply(gate, self.halves, gate)
+        np.multiply(gate, up, up)
         np.tanh(gate, silu)
-        np.add(silu, 1, silu)
-        np.multiply(silu, gate, silu)
-        np.multiply(silu, self.up, silu)
+        np.multiply(silu, up, silu)
+        np.add(silu, up, silu)
 
 
 def decode_batch(model: "Llama", token_ids: Sequence[int], cache: KVCache) -> Array:
