@@ -74,8 +74,10 @@ def read_limited(path: Path, limit: int = JSON_LIMIT, error: type[GlassError] = 
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether `name` names a file in a folder and no other place, on any system."""
-    return name not in ("", ".", "..") and not any(c in "/\\\0" for c in name) and not os.path.splitdrive(name)[0]
+    """Whether `name` names a file in a folder and no other place, on any system, and prints as it is."""
+    if name in ("", ".", "..") or len(name) > 255 or not name.isprintable():
+        return False
+    return not any(c in "/\\" for c in name) and not os.path.splitdrive(name)[0]
 
 
 def disguise(start: bytes, size: int) -> str | None:

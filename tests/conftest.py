@@ -12,6 +12,7 @@ from random_llama import settings
 
 # Few examples and no time limit each: the suite must be quick, and a busy machine must not fail it.
 hypothesis.settings.register_profile("quick", max_examples=60, deadline=None)
+hypothesis.settings.register_profile("thorough", max_examples=5000, deadline=None)
 hypothesis.settings.load_profile("quick")
 
 

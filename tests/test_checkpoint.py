@@ -355,7 +355,9 @@ def test_absent_shard_is_named(make_model_folder: MakeFolder) -> None:
     assert "model.safetensors.index.json names it" in message
 
 
-@pytest.mark.parametrize("name", ["../x.safetensors", "/etc/passwd", "sub/a.safetensors", "..", "", "C:x\\y", "a\0b"])
+@pytest.mark.parametrize(
+    "name", ["../x.safetensors", "/etc/passwd", "sub/a.safetensors", "..", "", "C:x\\y", "a\0b", "\x1b[0m", "x" * 300]
+)
 def test_shard_paths_are_refused(name: str, make_model_folder: MakeFolder) -> None:
     folder = shard(make_model_folder(), lambda placed: placed.update({"model.norm.weight": name}))
     if name == "../x.safetensors":  # a good file, were it followed
