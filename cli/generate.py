@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from glasscli.cli import generate_options as o
 from glasscli.cli.blas import pin_threads
-from glasscli.cli.console import Color, is_terminal, note
+from glasscli.cli.console import Color, is_terminal, note, use_color
 from glasscli.cli.interrupts import watch_interrupts
 from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
 from glasscli.cli.prompt_text import prompt_text
@@ -134,7 +134,7 @@ def run_one(folder: Path | None, prompt: str, options: dict[str, Any], look: Loo
     except ContextError as error:
         raise UsageError(f"{error}.\n--overflow left cuts the oldest, --overflow slide reads all of it") from None
     if not look.quiet:
-        for text in notes(run):
+        for text in notes(run, look):
             note(text)
     view = view_of(loaded, prompt, options, look)
     code = write(run, view)
@@ -178,7 +178,7 @@ def view_of(loaded: "LoadedModel", prompt: str, options: dict[str, Any], look: L
     return TextView(prompt, look.color, look.echo, look.tinted)
 
 
-def notes(run: "Generation") -> list[str]:
+def notes(run: "Generation", look: Look) -> list[str]:
     """What should be known before the text."""
     dropped = run.prompt.n_dropped
     said = list(run.loaded.notes)
@@ -187,15 +187,18 @@ def notes(run: "Generation") -> list[str]:
         said.append(
             f"the oldest {dropped:,} tokens of the prompt were cut: {kept:,} are left of a context of {context:,}"
         )
+    if look.tinted and not use_color(look.color):
+        said.append("no colour here: --color always forces it, --show probs has the numbers")
     return said
 
 
 def tell_numbers(run: "Generation", look: Look) -> None:
     """The footer, if stderr is a terminal; else just a seed that nobody chose, which replays the text."""
     if is_terminal(sys.stderr):
-        from glasscli.cli.views.generate_footer import show_footer
+        from glasscli.cli.views.generate_footer import hints, show_footer
 
-        show_footer(run, look.color, tinted=look.tinted, hint=is_terminal())
+        try_next = hints(run, look.show is o.Show.probs) if is_terminal() else []
+        show_footer(run, look.color, tinted=look.tinted and use_color(look.color), try_next=try_next)
     elif not run.seed_given and not run.written.params.greedy:
         note(f"seed {run.seed}")
 

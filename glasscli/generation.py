@@ -180,9 +180,9 @@ def overflow_named(name: str) -> Overflow:
 
 
 def checked_seed(seed: int | None) -> int:
-    """`seed`, or a random one of 32 bits. Refuses negative ones: Python's `Random` takes −1 for 1."""
+    """`seed`, or a random one, short enough to type. Refuses negative ones: Python's `Random` takes −1 for 1."""
     if seed is None:
-        return int.from_bytes(os.urandom(4), "big")
+        return int.from_bytes(os.urandom(8), "big") % 1_000_000
     if seed < 0:
         raise UsageError(f"the seed is {seed}; expected 0 or more")
     return seed

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from glasscli.cli.console import Color, printable, unicode_ok, use_color
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def footer_lines(items: list[str], width: int) -> list[str]:
-    """`items` in as many lines of `width` columns as they need, the last one ruled to its end."""
+    """`items` in as many lines of `width` columns as they need; a single one is ruled to its end."""
     lines, line = [], "──"
     for item in items:
         joint = " " if line == "──" else " · "
@@ -21,7 +22,7 @@ def footer_lines(items: list[str], width: int) -> list[str]:
             lines.append(line)
             line, joint = "  ", " "
         line += joint + item
-    if len(line) + 2 < width:
+    if not lines and len(line) + 2 < width:
         line += " " + "─" * (width - len(line) - 1)
     return [*lines, line]
 
@@ -35,7 +36,7 @@ def footer_items(run: Generation) -> list[str]:
     if run.decode_s:
         items.append(f"{(n - 1) / run.decode_s:,.0f} tok/s")
     if run.cache is not None:
-        items.append(f"KV {size(run.cache.used_bytes)} of {size(run.cache.nbytes)}")
+        items.append(f"KV {sizes(run.cache.used_bytes, run.cache.nbytes)}")
     if run.n_slid:
         items.append(f"{run.n_slid:,} tok slid out")
     if written.perplexity is not None:
@@ -57,20 +58,26 @@ def reason(run: Generation) -> str:
     return words.get(run.finish_reason or "", "unfinished")
 
 
-def next_try(run: Generation) -> str:
-    """One thing to try next."""
+def hints(run: Generation, shows_probs: bool) -> list[str]:
+    """What to try next."""
+    probs = [] if shows_probs else ["--show probs (every choice)"]
     if run.finish_reason == "context":
-        return "try  --overflow slide (write on past the context)"
+        return ["--overflow slide (write on past the context)", *probs]
     if run.finish_reason == "length":
-        return f"try  -n {max(1, 4 * len(run.token_ids))}   --show probs (every choice)   --temperature 0"
-    return f"try  --seed {run.seed + 1}   --show probs (every choice)   --json"
+        return [f"-n {max(1, 4 * len(run.token_ids))}", *probs, "--temperature 0"]
+    return [f"--seed {run.seed + 1}", *probs, "--json"]
 
 
-def show_footer(run: Generation, color: Color, *, tinted: bool, hint: bool) -> None:
-    """Write the footer to stderr; a closed stderr changes nothing."""
-    lines = footer_lines(footer_items(run), _stderr_width())
-    if hint:
-        lines.append(f"   {next_try(run)}")
+def show_footer(run: Generation, color: Color, *, tinted: bool, try_next: Sequence[str] = ()) -> None:
+    """Write the footer to stderr, and a line of hints; a closed stderr changes nothing."""
+    width = _stderr_width()
+    lines = footer_lines(footer_items(run), width)
+    line = "   try"
+    for hint in try_next:
+        if len(line) + 2 + len(hint) <= width:
+            line += f"  {hint}"
+    if try_next:
+        lines.append(line)
     if tinted and use_color(color, sys.stderr):
         lines.insert(0, tint_legend())
     _write(lines, color)
@@ -85,7 +92,7 @@ def show_batch_footer(batch: "Batch", color: Color) -> None:
     items.append(f"prompts {1000 * batch.prefill_s:,.1f} ms")
     if batch.decode_s:
         items.append(f"{batch.n_decoded / batch.decode_s:,.0f} tok/s together")
-    items.append(f"KV {size(batch.kv_bytes)}")
+    items.append(f"KV {sizes(batch.kv_bytes)}")
     _write(footer_lines(items, _stderr_width()), color)
 
 
@@ -101,14 +108,15 @@ def _write(lines: list[str], color: Color) -> None:
         pass
 
 
-def size(n_bytes: int) -> str:
-    """Bytes for people, in binary units."""
-    if n_bytes < 1024:
-        return f"{n_bytes} B"
-    value, units = n_bytes / 1024, ["KiB", "MiB", "GiB", "TiB"]
-    while value >= 1024 and len(units) > 1:
-        value, units = value / 1024, units[1:]
-    return f"{value:.0f} {units[0]}" if value >= 100 or value == int(value) else f"{value:.1f} {units[0]}"
+def sizes(*n_bytes: int) -> str:
+    """Bytes for people, all in the binary unit that fits the last: `18 of 404 KiB`."""
+    units = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+    unit, name = next(((unit, name) for unit, name in units if n_bytes[-1] >= 2 * unit), (1, "B"))
+    return f"{' of '.join(_short(n / unit) for n in n_bytes)} {name}"
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
 
 
 def _stderr_width() -> int:

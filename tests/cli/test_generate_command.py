@@ -212,6 +212,14 @@ def test_special_names_are_text_unless_asked_for(model: list[str]) -> None:
     assert special["prompt_ids"].count(0) == 2
 
 
+def test_a_token_that_the_model_has_no_row_for_is_named(make_model_folder: Callable[..., Path]) -> None:
+    model = ["generate", "-m", str(make_model_folder(vocab_size=300)), "--json", "-n", "1"]
+    assert json.loads(text_of(glass(*model, "x")))["prompt_ids"] == [0, 88]
+    run = glass(*model, "Once upon a time")
+    assert (run.code, run.out) == (1, "")
+    assert "the model has 300 tokens (ids 0 to 299)" in run.err
+
+
 def test_logits_that_are_no_numbers_give_no_text(make_model_folder: Callable[..., Path]) -> None:
     import numpy as np
     from safetensors.numpy import load_file, save_file
