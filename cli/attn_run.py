@@ -17,7 +17,7 @@ from glasscli.load import LoadedModel, load_model
 from glasscli.prompts import ContextError, Overflow, read_prompt
 from glasscli.steps import STEPS, find_step
 
-DEMO = "The cat sat on the mat. The cat sat on"
+DEMO = "The cat saw the dog. The cat"  # a repeat, so that dup and induct have something to measure
 
 
 def run(ask: Ask) -> None:

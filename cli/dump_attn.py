@@ -16,9 +16,9 @@ or not there; one that exists is replaced.
 
 \b
 Examples:
-  glass dump-attn --layer 2 "The cat sat on the mat. The cat"
+  glass dump-attn --layer 2 "The cat saw the dog. The cat"
   glass dump-attn --layer 2 --head 1 --step scores
-  glass dump-attn --decode --head 3 "The cat sat on the mat. The cat"
+  glass dump-attn --decode --head 3 "The cat saw the dog. The cat"
   glass dump-attn --new 8 "Once upon a time"
   glass dump-attn --heads
   glass dump-attn --all -o attention.html

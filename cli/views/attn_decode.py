@@ -7,7 +7,22 @@ from rich.cells import cell_len
 
 from glasscli.checks import human_bytes, largest_difference, tiny
 from glasscli.cli.views.attn_measures import strongest
-from glasscli.cli.views.attn_page import ACCENT, BAD, DIM, HEAD, Line, Page, crop, flow, pad, share, table, tint, wrap
+from glasscli.cli.views.attn_page import (
+    ACCENT,
+    BAD,
+    DIM,
+    HEAD,
+    Line,
+    Page,
+    crop,
+    fits,
+    flow,
+    pad,
+    share,
+    table,
+    tint,
+    wrap,
+)
 from glasscli.dump import Dump
 from glasscli.measures import measure_heads
 from glasscli.model.ops import Array
@@ -169,15 +184,15 @@ def chosen_table(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int]
             row.append((page.safe(link), ""))
         rows.append(row)
     lines = table(rows, (True, False, False, *[False] * len(heads)))
-    if max(sum(cell_len(text) for text, _ in line) for line in lines) <= page.width:
+    if fits(page, lines):
         return lines
     return [line for row in rows[1:] for line in _stacked_choice(page, row, heads)]
 
 
 def _stacked_choice(page: Page, row: Sequence[tuple[str, str]], heads: Sequence[int]) -> list[Line]:
     first: Line = [(f"{row[0][0]} {row[1][0]}", ACCENT), (page.safe(" → "), ""), row[2]]
-    links = "  ".join(f"h{head} {text}" for head, (text, _) in zip(heads, row[3:], strict=True))
-    return [first, *wrap(links, page.width, "   ")]
+    links = [f"h{head} {text}" for head, (text, _) in zip(heads, row[3:], strict=True)]
+    return [first, *flow(page, links, "  ", between="  ", first="  ")]
 
 
 def _short(page: Page, dump: Dump, position: int) -> str:

@@ -13,8 +13,8 @@ from glasscli.cli.views.attn_page import (
     Line,
     Page,
     Span,
+    fits,
     flow,
-    line_width,
     share,
     table,
     tint,
@@ -38,7 +38,7 @@ def heads_screen(page: Page, census: Census) -> list[Line]:
     over = ["", "", "", "probe", "probe", *["text"] * 5]
     right = (False, False, False, *[True] * 7)
     lines = table([[(name, DIM) for name in over], [(name, DIM) for name in names], *rows], right)
-    if max(line_width(line) for line in lines) > page.width:
+    if not fits(page, lines):
         lines = _stacked(page, names, rows)
     n_probe = len(census.probe_ids) // 2
     n_layers = max(report.layer for report in census.reports) + 1
@@ -72,8 +72,8 @@ def _stacked(page: Page, names: Sequence[str], rows: Sequence[Sequence[Span]]) -
     for row in rows:
         kv = f" · kv {row[1][0]}" if row[1][0] else ""
         title = f"{row[0][0]}{kv}" + (f" · {row[2][0]}" if row[2][0] else "")
-        text = "  ".join(f"{name} {cell}" for name, (cell, _) in zip(names[3:], row[3:], strict=True))
-        lines += [[(page.safe(title), HEAD)], *wrap(page.safe(text), page.width, "  ")]
+        values = [f"{name} {cell}" for name, (cell, _) in zip(names[3:], row[3:], strict=True)]
+        lines += [[(page.safe(title), HEAD)], *flow(page, values, "  ", between="  ", first="  ")]
     return lines
 
 

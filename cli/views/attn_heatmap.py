@@ -19,7 +19,9 @@ SHADES = "·░▒▓█"
 ASCII_SHADES = ".:-=#"
 RAMP = ("#6c7086", "#4673b8", "#2aa198", "#8fc93a", "#fde724")  # dark to bright; told apart without red or green
 GAP = 3
-MAX_ROWS = 48
+MAX_ROWS = 48  # of a map; more are pooled
+MAX_WIDE = 24  # columns; up to here a column may take two cells
+SHORT_LABEL = 8  # cells that a token's label keeps at least
 
 
 @dataclass(frozen=True)
@@ -64,26 +66,29 @@ def heatmaps(page: Page, maps: Sequence[Map], labels: Sequence[str], start: int,
 
 def _plan(page: Page, n_maps: int, n_rows: int, n_columns: int, longest: int) -> _Plan:
     """The largest cells and the fewest bands that fit; a map that fits in no way is pooled."""
-    n_digits = len(str(n_columns - 1))
-    label = min(longest, max(5, page.width // 7), 16) + 1 + n_digits + 1
-    room = page.width - 1 - label
-    pool_rows = -(-n_rows // MAX_ROWS)
-
-    def across(cell: int, columns: int, widest: int = 0) -> int:
-        return min(n_maps, (room + GAP) // (max(cell * columns, widest) + GAP))
-
-    wide, narrow = across(2, n_columns), across(1, n_columns)
-    fewest = 2 if n_maps > 1 and page.width >= 60 else 1
-    # Two-cell columns where they cost no further band of maps, and only where they leave room to read.
-    if wide and n_columns <= 24 and -(-n_maps // wide) == -(-n_maps // max(narrow, 1)) and pool_rows == 1:
-        return _Plan(2, _even(n_maps, wide), 1, 1, label)
-    pool_columns = 1
-    while across(1, -(-n_columns // pool_columns)) < min(fewest, n_maps):
+    digits = len(str(n_columns - 1)) + 2
+    label = min(longest, max(5, page.width // 7), 16) + digits
+    short = min(longest, SHORT_LABEL) + digits
+    if n_columns <= MAX_WIDE and n_rows <= MAX_ROWS:
+        one_band = [cells for cells in (label, short) if _across(page, cells, 2 * n_columns, n_maps) == n_maps]
+        if one_band:  # labels cut short rather than maps in two bands
+            return _Plan(2, n_maps, 1, 1, one_band[0])
+        wide, narrow = (_across(page, label, cell * n_columns, n_maps) for cell in (2, 1))
+        if wide and -(-n_maps // wide) == -(-n_maps // narrow):  # wide cells cost no further band
+            return _Plan(2, _even(n_maps, wide), 1, 1, label)
+    fewest = min(2 if page.width >= 60 else 1, n_maps)
+    pool_rows, pool_columns = -(-n_rows // MAX_ROWS), 1
+    while _across(page, label, -(-n_columns // pool_columns), n_maps) < fewest:
         pool_columns += 1
     if n_rows == n_columns:
         pool_rows = pool_columns = max(pool_rows, pool_columns)
-    columns = -(-n_columns // pool_columns)
-    return _Plan(1, _even(n_maps, max(1, across(1, columns))), pool_rows, pool_columns, label)
+    across = _across(page, label, -(-n_columns // pool_columns), n_maps)
+    return _Plan(1, _even(n_maps, max(1, across)), pool_rows, pool_columns, label)
+
+
+def _across(page: Page, label: int, span: int, n_maps: int) -> int:
+    """How many maps of `span` cells fit beside the labels."""
+    return min(n_maps, (page.width - 1 - label + GAP) // (span + GAP))
 
 
 def _even(n_maps: int, across: int) -> int:
@@ -154,7 +159,8 @@ def _band(
 
 def _row_label(page: Page, labels: Sequence[str], position: int, plan: _Plan) -> str:
     digits = len(str(len(labels) - 1))
-    name = pad(crop(labels[position], plan.label - digits - 2), plan.label - digits - 2, right=True)
+    room = plan.label - digits - 2
+    name = pad(crop(labels[position], room, page.safe("…")), room, right=True)
     return f"{name} {position:>{digits}} "
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from glasscli.cli.views.attn_page import ACCENT, DIM, HEAD, Line, Page, Span, line_width, share, table, tint, wrap
+from glasscli.cli.views.attn_page import ACCENT, DIM, HEAD, Line, Page, Span, fits, flow, share, table, tint, wrap
 from glasscli.dump import Dump
 from glasscli.measures import HeadMeasures
 
@@ -13,9 +13,14 @@ def measure_table(page: Page, dump: Dump, measures: Sequence[HeadMeasures], unif
     """A line a head and one for the uniform baseline; two or more lines each where the page is narrow."""
     head: list[Span] = [(name, DIM) for name in ("head", "kv", "entropy", "", *COLUMNS, "reach", "strongest link")]
     rows = [_row(page, dump, m) for m in measures]
-    lines = table([head, *rows, _row(page, dump, uniform)], (False, False, True, *[True] * 7, False))
-    if max(line_width(line) for line in lines) <= page.width:
+    right = (False, False, True, *[True] * 7, False)
+    lines = table([head, *rows, _row(page, dump, uniform)], right)
+    if fits(page, lines):
         return lines
+    lines = table([row[:-1] for row in (head, *rows, _row(page, dump, uniform))], right[:-1])
+    if fits(page, lines):
+        links = [f"{m.head}: {strongest(page, dump, m)}" for m in measures if m.strongest]
+        return [*lines, [], *flow(page, [" strongest link", *links], "  ")]
     return _stacked(page, dump, [*measures, uniform])
 
 
@@ -43,7 +48,7 @@ def _stacked(page: Page, dump: Dump, measures: Sequence[HeadMeasures]) -> list[L
         values.append("reach –" if m.reach is None else f"reach {m.reach:.1f}")
         style = DIM if m.head is None else HEAD
         lines += wrap(page.safe(f"{name} · {entropy}"), page.width, "  ", style, first="")
-        lines += wrap(page.safe("  ".join(values)), page.width, "  ", DIM if m.head is None else "")
+        lines += flow(page, values, "  ", DIM if m.head is None else "", between="  ", first="  ")
         if m.head is not None and m.strongest is not None:
             lines += wrap(page.safe("strongest " + strongest(page, dump, m)), page.width, "  ")
     return lines

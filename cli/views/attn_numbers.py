@@ -116,5 +116,6 @@ def _cell(value: np.generic, digits: int) -> str:
         return "1" if number else "0"
     if not np.isfinite(number):
         return "-inf" if number < 0 else str(number)
-    large = abs(number) >= 10**5
-    return f"{number:.1e}" if large else f"{number:.{digits}f}"
+    if abs(number) >= 10**5:
+        return f"{number:.1e}"
+    return f"{round(number, digits) + 0.0:.{digits}f}"  # + 0.0: what rounds to zero has no sign

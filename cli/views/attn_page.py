@@ -81,6 +81,11 @@ def line_width(line: Line) -> int:
     return sum(cell_len(text) for text, _ in line)
 
 
+def fits(page: Page, lines: Iterable[Line]) -> bool:
+    """Whether no line is wider than the page."""
+    return max((line_width(line) for line in lines), default=0) <= page.width
+
+
 def crop(text: str, cells: int, mark: str = "…") -> str:
     """`text` in at most `cells` cells; what is cut ends in `mark`."""
     if cell_len(text) <= cells:
@@ -137,16 +142,18 @@ def wrap(text: str, cells: int, indent: str = "", style: str = "", first: str | 
     return [[(line, style)] for line in lines]
 
 
-def flow(page: Page, parts: Sequence[str], indent: str = "", style: str = "") -> list[Line]:
-    """`parts` with ` · ` between them, broken between parts; no line begins or ends with the dot."""
+def flow(
+    page: Page, parts: Sequence[str], indent: str = "", style: str = "", between: str = " · ", first: str = ""
+) -> list[Line]:
+    """`parts` with something between them, broken between parts only; no line begins or ends with it."""
     lines: list[Line] = []
-    current = ""
+    current, fresh = first, True
     for part in parts:
-        joined = page.safe(f"{current} · {part}" if current else part)
-        if current and cell_len(joined) > page.width:
+        joined = current + page.safe(part if fresh else between + part)
+        if not fresh and cell_len(joined) > page.width:
             lines.append([(current, style)])
             joined = indent + page.safe(part)
-        current = joined
+        current, fresh = joined, False
     return [*lines, *wrap(current, page.width, indent, style, first="")]
 
 

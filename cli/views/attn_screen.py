@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from glasscli.checks import Check, check_layer
 from glasscli.cli.views.attn_heatmap import Map, heatmaps
 from glasscli.cli.views.attn_measures import measure_table
-from glasscli.cli.views.attn_page import ACCENT, BAD, DIM, HEAD, Line, Page, Span, crop, flow, number, table, wrap
+from glasscli.cli.views.attn_page import ACCENT, BAD, DIM, HEAD, Line, Page, Span, crop, fits, flow, number, table, wrap
 from glasscli.dump import Dump
 from glasscli.measures import measure_heads, uniform_measures
 from glasscli.steps import STEPS, step_array
@@ -71,24 +71,29 @@ def steps_table(page: Page, dump: Dump, trace: LayerTrace) -> list[Line]:
     """The steps in order: formula, shape, size of the numbers, and what was found to be true of them."""
     checks = check_layer(trace, dump.config)
     rows = [_step_row(page, dump, trace, name, checks.get(name)) for name in STEPS]
-    heads = ("step", "formula", "shape", "rms", "min", "max", "check")
+    heads = ["step", "formula", "shape", "rms", "min", "max", "check"]
     right = (False, False, False, True, True, True, False)
     wide = table([[(name, DIM) for name in heads], *rows], right)
-    if max(sum(cell_len(text) for text, _ in line) for line in wide) <= page.width:
+    if fits(page, wide):
         return wide
-    return _stacked(page, rows)
+    short = [[row[0], (row[2][0].replace(" ", ""), row[2][1]), *row[3:]] for row in rows]
+    del heads[1]
+    with_checks = table([[(name, DIM) for name in heads], *short], right[1:])
+    if fits(page, with_checks):
+        return _with_formulas(page, with_checks, rows)
+    lines = table([[(name, DIM) for name in heads[:-1]], *(row[:-1] for row in short)], right[1:-1], gap=1, indent=0)
+    return _with_formulas(page, lines, rows, checks=True)
 
 
-def _stacked(page: Page, rows: Sequence[Sequence[Span]]) -> list[Line]:
-    """A narrow form: numbers in one line, formula and check under it."""
-    short = [[row[0], (row[2][0].replace(" ", ""), row[2][1]), *row[3:6]] for row in rows]
-    heads: list[Span] = [(name, DIM) for name in ("step", "shape", "rms", "min", "max")]
-    lines = table([heads, *short], (False, False, True, True, True), gap=1, indent=0)
+def _with_formulas(
+    page: Page, lines: Sequence[Line], rows: Sequence[Sequence[Span]], checks: bool = False
+) -> list[Line]:
+    """A narrow form: each step's formula, and where asked for its check, under its numbers."""
     stacked = [lines[0]]
     for line, row in zip(lines[1:], rows, strict=True):
         stacked.append(line)
-        stacked += wrap(row[1][0], page.width, "    ", DIM)
-        if row[6][0]:
+        stacked += wrap(row[1][0], page.width, "    " if checks else " " * 10, DIM)
+        if checks and row[6][0]:
             stacked += wrap(row[6][0], page.width, "    ", row[6][1])
     return stacked
 

@@ -17,8 +17,8 @@ from glasscli.cli.views.attn_page import (
     Line,
     Page,
     Span,
+    fits,
     flow,
-    line_width,
     share,
     table,
     tint,
@@ -59,9 +59,9 @@ def what_if_screen(
     names = ("head", "", "score sd", "entropy", "largest", "> .99", "Σa(1−a)", "ahead")
     head_row: list[Span] = [(page.safe(name), DIM) for name in names]
     numbers = table([head_row, *rows], (False, False, *[True] * 6))
-    if max(line_width(line) for line in numbers) > page.width:
+    if not fits(page, numbers):
         numbers = table([head_row, *rows], (False, False, *[True] * 6), gap=1, indent=0)
-    if max(line_width(line) for line in numbers) > page.width:
+    if not fits(page, numbers):
         numbers = _listed(page, names, rows)
     why = _WHY[change].format(E=head_dim, root=head_dim**0.5)
     return [*lines, [], *numbers, [], *wrap(page.safe(why), page.width, " ", DIM)]
@@ -83,8 +83,8 @@ def _listed(page: Page, names: Sequence[str], rows: Sequence[Sequence[Span]]) ->
     lines: list[Line] = []
     for row in rows:
         title = f"head {row[0][0]} {row[1][0]}" if row[0][0] else f"  {row[1][0]}"
-        text = "  ".join(f"{name} {cell}" for name, (cell, _) in zip(names[2:], row[2:], strict=True))
-        lines += [[(title, HEAD)], *wrap(page.safe(text), page.width, "  ")]
+        values = [f"{name} {cell}" for name, (cell, _) in zip(names[2:], row[2:], strict=True)]
+        lines += [[(title, HEAD)], *flow(page, values, "  ", between="  ", first="  ")]
     return lines
 
 

@@ -16,7 +16,7 @@ from glasscli.export import export_dump
 from glasscli.load import LoadedModel, shipped_folder
 from glasscli.steps import STEPS, step_array
 
-CLOSE = 2e-5
+CLOSE = 2e-5  # absolute for numbers around 1, relative for larger ones
 STORY = "Once upon a time, there was a little girl named Lily. She saw a big dog. The dog saw Lily and ran to"
 
 
