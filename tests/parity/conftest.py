@@ -12,3 +12,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker("parity")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread() -> None:
+    """Tiny models lose more to waiting threads than they gain."""
+    import torch
+
+    torch.set_num_threads(1)

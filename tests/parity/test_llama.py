@@ -34,12 +34,18 @@ def logits_of(model: Any, ids: list[int]) -> np.ndarray:
 
 
 def greedy_of(model: Any, ids: list[int], n: int) -> list[int]:
+    """transformers' most likely tokens, one at a time through its own cache."""
     import torch
 
-    out = model.generate(
-        torch.tensor([ids]), max_new_tokens=n, min_new_tokens=n, do_sample=False, eos_token_id=None, pad_token_id=0
-    )
-    return out[0, len(ids) :].tolist()
+    chosen: list[int] = []
+    past, fed = None, ids
+    with torch.no_grad():
+        while len(chosen) < n:
+            out = model(torch.tensor([fed]), past_key_values=past, use_cache=True)
+            past = out.past_key_values
+            chosen.append(int(out.logits[0, -1].argmax()))
+            fed = chosen[-1:]
+    return chosen
 
 
 def greedy(model: Llama, ids: list[int], n: int) -> list[int]:
