@@ -139,9 +139,9 @@ def run_heads(asked: o.Asked, settings: Settings, heads: Heads) -> int:
         kv_data.show_csv(answers)
     else:
         screen = Screen(asked.color)
-        kv_table.show(
-            kv_table.HeadsPage(heads, variants, answers, bandwidth, parse.assumed(asked)), screen, asked.quiet
-        )
+        shipped = Settings(tokens=(512,), k_dtype="f32", v_dtype="f32").budget(from_name("glass-1m"))
+        page = kv_table.HeadsPage(heads, variants, answers, bandwidth, shipped, parse.assumed(asked))
+        kv_table.show(page, screen, asked.quiet)
         screen.show()
     return verdict(asked, chosen)
 

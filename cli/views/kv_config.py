@@ -4,7 +4,7 @@ from glasscli.budget.answers import Answer
 from glasscli.budget.describe import name, shape, sharing
 from glasscli.budget.plan import Budget
 from glasscli.budget.sizes import format_bytes
-from glasscli.cli.views.kv_remarks import decode_step, fits, notes, other_types, per_rank
+from glasscli.cli.views.kv_remarks import decode_step, fits, hint, notes, other_types, per_rank
 from glasscli.cli.views.kv_screen import Screen
 
 
@@ -25,6 +25,7 @@ def show(answer: Answer, bandwidth: int, assumed: tuple[str, ...], screen: Scree
     decode_step(answer, bandwidth, screen)
     other_types(answer, screen)
     notes(answer.main, screen)
+    hint(["--engine vllm", "--budget 80GB --batch 8", "--tp 2", "--sweep", "--emit vllm", "--json"], screen)
 
 
 def title(answer: Answer, screen: Screen) -> None:

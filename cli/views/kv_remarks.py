@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from glasscli.budget.answers import Answer
 from glasscli.budget.plan import Budget
 from glasscli.budget.sizes import decimal, format_seconds, short_bytes
+from glasscli.cli.console import is_terminal
 from glasscli.cli.views.kv_screen import Screen
 
 LABEL = 15
@@ -75,6 +76,13 @@ def notes(budget: Budget, screen: Screen) -> None:
     """What was assumed and where the engine differs, a line each."""
     for i, text in enumerate(budget.notes):
         screen.flow(label("note" if i == 0 else ""), [text], gap=1)
+
+
+def hint(tries: Sequence[str], screen: Screen) -> None:
+    """What to try next, for a person at a terminal."""
+    if is_terminal():
+        screen.blank()
+        screen.flow("try  ", tries, style="dim", gap=3)
 
 
 def joined(words: Sequence[str], last: str) -> str:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from glasscli.budget.answers import Answer
+from glasscli.budget.describe import shape
 from glasscli.budget.dtypes import dtype_named
 from glasscli.budget.fit import Fit
+from glasscli.budget.plan import Budget
 from glasscli.budget.sizes import decimal, format_bytes, short_bytes
 from glasscli.budget.subjects import Heads
-from glasscli.cli.views.kv_remarks import decode_step, joined, label, other_types, per_rank
+from glasscli.cli.views.kv_remarks import decode_step, fits, hint, joined, label, notes, other_types, per_rank
 from glasscli.cli.views.kv_screen import Screen
 
 BARS = " ▏▎▍▌▋▊▉█"
@@ -16,12 +18,13 @@ BARS = " ▏▎▍▌▋▊▉█"
 
 @dataclass(frozen=True)
 class HeadsPage:
-    """What the screen shows: the variants from large to small, and which of them was asked for."""
+    """What the screen shows: the variants from large to small, which was asked for, and the model that glass ships."""
 
     heads: Heads
     variants: tuple[Heads, ...]
     answers: tuple[Answer, ...]
     bandwidth: int
+    shipped: Budget
     assumed: tuple[str, ...] = ()
 
     @property
@@ -58,6 +61,10 @@ def show(page: HeadsPage, screen: Screen, quiet: bool = False) -> None:
     other_types(page.answer, screen)
     per_rank(page.answer, screen)
     screen.flow(label("tensor ranks"), ranks(page.heads, page.answer.main.logical_bytes), gap=1)
+    fits(page.answer, screen)
+    ours(page.shipped, screen)
+    notes(page.answer.main, screen)
+    hint(["--ctx 8k,128k", "--budget 24GiB", "--k-dtype q8_0", "--engine vllm", "--sweep", "--json"], screen)
 
 
 def formula(page: HeadsPage, screen: Screen, quiet: bool) -> None:
@@ -167,3 +174,11 @@ def ranks(heads: Heads, total: int) -> list[str]:
     splits = [f"{tp}" for tp in (2, 4, 8, 16, 32, 64) if n % tp == 0] or [f"{n}"]
     said = [f"{joined(splits, 'or')} split the {n:,} KV heads" + (";" if n <= 64 else "")]
     return [*said, f"{2 * n:,} copy them: {short_bytes(2 * total)} in all"] if n <= 64 else said
+
+
+def ours(budget: Budget, screen: Screen) -> None:
+    """The model that comes with glass, for scale."""
+    layout, tokens = budget.request.layout, budget.request.tokens
+    pieces = [f"glass-1m: {layout.n_heads} query heads, {layout.n_layers} × {shape(budget.lines[0].part)},"]
+    pieces += [f"{budget.k_dtype}: {short_bytes(budget.bytes_per_token)} a token,"]
+    screen.flow(label("shipped model"), [*pieces, f"{short_bytes(budget.bytes_total)} at {tokens:,}"], gap=1)

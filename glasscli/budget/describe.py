@@ -39,7 +39,7 @@ def sharing(layout: Layout) -> str:
         words.append("MLA")
     if any(isinstance(part, CompressedAttention) for part in parts):
         words.append("compressed")
-    if any(isinstance(part, LatentAttention) and part.index_dim for part in parts):
+    if any(part.name == "index" or getattr(part, "index_dim", 0) for part in parts):
         words.append("index")
     most = layout.max_positions
     if any(isinstance(part, SlidingAttention) and (most is None or part.size < most) for part in parts):
@@ -64,7 +64,7 @@ def name(part: Kind) -> str:
     if isinstance(part, NoCache):
         return "no cache"
     if isinstance(part, CompressedAttention):
-        return f"{part.name} {part.ratio}:1"
+        return f"{part.name} {part.ratio}:1" if part.ratio else f"sliding {part.size:,}"
     return part.name if part.window is None else f"{part.name} {part.window:,}"
 
 

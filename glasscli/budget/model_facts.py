@@ -67,7 +67,17 @@ OSS = {"head_dim": 64, "sliding_window": 128}
 GPT_OSS = ["sliding_attention", FULL]
 GEMMA3 = {"head_dim": 256, "sliding_window": 1024, "sliding_window_pattern": 6}
 DSA = {"index_head_dim": 128, "index_n_heads": 64, "index_topk": 2048}
+V4 = {"head_dim": 512, "sliding_window": 128, "index_head_dim": 128, "qk_rope_head_dim": 64}
+KIMI_FULL = [*range(4, 93, 4), 93]
 NANO3 = "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME"
+M3 = {
+    "use_sparse_attention": True,
+    "sparse_attention_freq": [0, 0, 0, *[1] * 57],
+    "sparse_index_dim": 128,
+    "sparse_block_size": 128,
+    "sparse_disable_index_value": [0, 0, 0, *[1] * 57],
+    "sparse_num_index_heads": 4,
+}
 NO_WINDOW = {"use_sliding_window": False}
 LLAMA1 = "arXiv:2302.13971 table 2"
 LLAMA2 = "arXiv:2307.09288, config"
@@ -108,6 +118,8 @@ MODELS = (
     Model("llama-3.3-70b", "GQA", "2024-12", "config", dense("llama", 80, 64, 8, 8192, 131072)),
     Model("llama-4-maverick", "GQA + chunks", "2025-04", "config",
           dense("llama4_text", 48, 40, 8, 5120, 1048576, head_dim=128, attention_chunk_size=8192)),
+    Model("llama-4-scout", "GQA + chunks", "2025-04", "config",
+          dense("llama4_text", 48, 40, 8, 5120, 10485760, head_dim=128, attention_chunk_size=8192)),
     # Mistral AI
     Model("mistral-7b-v0.1", "GQA + window", "2023-10", "arXiv:2310.06825 table 1, config",
           dense("mistral", 32, 32, 8, 4096, 32768, sliding_window=4096)),
@@ -190,6 +202,14 @@ MODELS = (
     Model("kimi-k2", "MLA", "2025-07", "arXiv:2507.20534 table 2, config",
           latent("kimi_k2", 61, 64, 7168, 131072)),
     Model("kimi-k2.5", "MLA", "2026-01", "config", latent("kimi_k2", 61, 64, 7168, 262144)),
+    Model("deepseek-v4-flash", "compressed + index", "2026-04", "config",
+          dense("deepseek_v4", 43, 64, 1, 4096, 1048576, **V4, compress_ratios=[0, 0, *[4, 128] * 20, 4, 0])),
+    Model("deepseek-v4-pro", "compressed + index", "2026-04", "config",
+          dense("deepseek_v4", 61, 128, 1, 7168, 1048576, **V4, compress_ratios=[128, 128, *[4, 128] * 29, 4, 0])),
+    Model("kimi-k3", "MLA + KDA", "2026", "config",
+          latent("kimi_linear", 93, 96, 7168, 1048576, linear_attn_config={
+              "full_attn_layers": KIMI_FULL, "kda_layers": [i for i in range(1, 94) if i not in KIMI_FULL],
+              "head_dim": 128, "num_heads": 96, "short_conv_kernel_size": 4})),
     # Microsoft
     Model("phi-2", "MHA", "2023-12", "config", dense("phi", 32, 32, 32, 2560, 2048) | HALF),
     Model("phi-3-mini-4k", "MHA + window", "2024-04", "arXiv:2404.14219 section 2, config",
@@ -199,7 +219,7 @@ MODELS = (
     Model("phi-4", "GQA", "2024-12", "arXiv:2412.08905, config", dense("phi3", 40, 40, 10, 5120, 16384)),
     Model("phi-4-mini", "GQA", "2025-02", "arXiv:2503.01743, config",
           dense("phi3", 32, 24, 8, 3072, 131072, sliding_window=262144)),
-    # BigCode, NVIDIA and others
+    # BigCode, NVIDIA and others; the last is the model that comes with glass
     Model("starcoder", "MQA", "2023-05", "arXiv:2305.06161 table 5",
           {"model_type": "gpt_bigcode", "n_layer": 40, "n_head": 48, "n_embd": 6144, "n_positions": 8192,
            "multi_query": True, "torch_dtype": "bfloat16"}),
@@ -211,5 +231,14 @@ MODELS = (
           dense("nemotron_h", 52, 32, 2, 2688, 262144, head_dim=128, hybrid_override_pattern=NANO3,
                 mamba_num_heads=64, mamba_head_dim=64, n_groups=8, ssm_state_size=128, conv_kernel=4,
                 expand=2, mamba_ssm_cache_dtype="float32")),
+    Model("minimax-m3", "GQA + index", "2026", "config",
+          dense("minimax_m3", 60, 64, 4, 6144, 1048576, head_dim=128, sparse_attention_config=M3)),
+    Model("glm-5", "MLA + index", "2026-02", "config",
+          latent("glm_moe_dsa", 78, 64, 6144, 202752, **DSA, qk_nope_head_dim=192, v_head_dim=256)),
+    Model("whisper-large-v3", "MHA + cross", "2023-11", "arXiv:2212.04356 table 1, config",
+          {"model_type": "whisper", "decoder_layers": 32, "decoder_attention_heads": 20, "encoder_layers": 32,
+           "encoder_attention_heads": 20, "d_model": 1280, "max_source_positions": 1500,
+           "max_target_positions": 448, "torch_dtype": "float16"}),
+    Model("glass-1m", "GQA", "2026-11", "config", dense("llama", 4, 4, 2, 128, 512, head_dim=32)),
 )
 # fmt: on
