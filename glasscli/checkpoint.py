@@ -3,7 +3,7 @@
 It knows names and shapes, not which file is which (`shards`) nor what is done with the numbers. A folder from a
 stranger can make it read nothing outside (see `folder`), run nothing, and take no more memory than: 2 times the
 weight files (float16 becomes float32) and one tensor more, and 40 times the JSON texts, each of which is refused
-past 16 MiB.
+past 16 MiB. The tests measure both.
 """
 
 from collections.abc import Iterator, Mapping

@@ -2,6 +2,9 @@
 
 The `tokenizers` package splits texts; turning ids back into text is done here, on bytes, because a stream must
 neither split a character nor swallow one that was cut off. It knows no model.
+
+A tokenizer.json from a stranger can make the package take up to 64 times its size in memory (measured; a file of one
+merge repeated), and is refused past 64 MiB. A regular expression in it can make splitting slow; nothing in it is run.
 """
 
 import codecs

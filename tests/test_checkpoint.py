@@ -74,6 +74,19 @@ def test_bfloat16_is_the_upper_half_of_float32(make_model_folder: MakeFolder) ->
         np.testing.assert_array_equal(array, cut)
 
 
+@pytest.mark.parity
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_what_torch_writes_is_read_as_torch_reads_it(dtype: str, make_model_folder: MakeFolder) -> None:
+    import torch
+    from safetensors.torch import save_file as save_torch
+
+    folder = make_model_folder()
+    stored = {name: torch.from_numpy(array).to(getattr(torch, dtype)) for name, array in load(folder).items()}
+    save_torch(stored, folder / "model.safetensors")
+    for name, array in load(folder).items():
+        np.testing.assert_array_equal(array, stored[name].float().numpy())
+
+
 def test_shards_load_like_one_file(make_model_folder: MakeFolder) -> None:
     folder = make_model_folder()
     whole = dict(load(folder))

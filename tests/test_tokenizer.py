@@ -3,6 +3,8 @@
 import json
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -312,6 +314,48 @@ def test_a_missing_file_and_one_of_the_older_kind(tmp_path: Path) -> None:
         load_tokenizer(tmp_path)
     (tmp_path / "tokenizer.model").write_bytes(b"x")
     with pytest.raises(TokenizerError, match=r"has tokenizer\.model and no"):
+        load_tokenizer(tmp_path)
+
+
+MEMORY = """
+import resource, sys
+import tokenizers
+from glasscli.tokenizer import load_tokenizer
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+load_tokenizer(sys.argv[1])
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in other units elsewhere")
+@pytest.mark.parametrize("part", ["merges", "vocabulary", "added tokens", "unknown field"])
+def test_hostile_files_take_a_bounded_multiple_of_their_size(part: str, tmp_path: Path) -> None:
+    model: dict[str, Any] = {"type": "BPE", "vocab": {"a": 0, "aa": 1}, "merges": []}
+    added: list[dict[str, Any]] = []
+    if part == "merges":
+        model["merges"] = [["a", "a"]] * 200_000
+    elif part == "vocabulary":
+        model["vocab"] = {f"{i:x}": i for i in range(150_000)}
+    elif part == "added tokens":
+        added = [{"id": i, "content": str(i), "special": True} for i in range(20_000)]
+        added = [
+            {**token, **dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)} for token in added
+        ]
+    else:
+        model["unknown"] = [[]] * 700_000
+    (tmp_path / "tokenizer.json").write_text(valid(model=model, added_tokens=added, post_processor=None))
+    size = (tmp_path / "tokenizer.json").stat().st_size
+    assert size > 1_500_000
+    result = subprocess.run(
+        [sys.executable, "-c", MEMORY, str(tmp_path)], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert int(result.stdout) < 64 * size
+
+
+def test_a_file_past_the_limit_is_not_parsed(tmp_path: Path) -> None:
+    with (tmp_path / "tokenizer.json").open("wb") as file:
+        file.truncate((64 << 20) + 1)
+    with pytest.raises(TokenizerError, match="is longer than 67,108,864 bytes"):
         load_tokenizer(tmp_path)
 
 
