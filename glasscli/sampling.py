@@ -188,9 +188,9 @@ def top_alternatives(logits_V: Array, n: int) -> tuple[tuple[int, float], ...]:
     """The n likeliest tokens of the raw model as (id, logprob), best first; of equals the lower id first."""
     raw = logits_V.astype(np.float64)
     ids = np.argsort(-raw, kind="stable")[:n]
-    top = raw.max()
-    log_total = top + math.log(np.exp(raw - top).sum())
-    return tuple((int(i), float(raw[i] - log_total)) for i in ids)
+    centred = raw - raw.max()
+    log_total = math.log(np.exp(centred).sum())
+    return tuple((int(i), float(centred[i]) - log_total) for i in ids)
 
 
 def _without(scores: Array, banned_ids: Sequence[int]) -> Array:

@@ -210,6 +210,9 @@ def test_alternatives_come_best_first_and_of_equals_the_lower_id() -> None:
     assert [i for i, _ in top] == [2, 1, 0]
     assert [p for _, p in top] == pytest.approx(np.log([0.5, 0.25, 0.125]), abs=1e-6)
     assert len(top_alternatives(logits_of(0.5, 0.5), 5)) == 2
+    logits = np.random.default_rng(1).normal(size=99).astype(np.float32)
+    best = pick(logits, SamplingParams(0))
+    assert top_alternatives(logits, 1) == ((best.token_id, best.logprob),)  # to the last bit
 
 
 def test_banned_tokens_are_never_chosen() -> None:
