@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from glasscli.errors import UsageError
 from glasscli.sampling import Array, SamplingParams, pick, top_alternatives
 from glasscli.stopping import StopText
 
@@ -50,6 +51,27 @@ class Step:
         return -self.logprob / math.log(2)
 
 
+@dataclass(frozen=True)
+class Ending:
+    """When to stop. Checked when made.
+
+    Args:
+        max_new_tokens: after so many tokens.
+        room: after so many, because the context is full.
+        stop: before any of these texts.
+        ignore_eos: not at an end-of-text token: none is ever chosen.
+    """
+
+    max_new_tokens: int
+    room: int
+    stop: tuple[str, ...] = ()
+    ignore_eos: bool = False
+
+    def __post_init__(self) -> None:
+        if self.max_new_tokens < 0:
+            raise UsageError(f"{self.max_new_tokens} tokens asked for; expected 0 or more")
+
+
 class Continuation:
     """The state of one text: its random stream, its tokens, what is held back.
 
@@ -67,31 +89,29 @@ class Continuation:
         prompt_ids: Sequence[int],
         params: SamplingParams,
         seed: int,
-        *,
-        max_new_tokens: int,
-        room: int,
-        stop: Sequence[str] = (),
-        ignore_eos: bool = False,
+        ending: Ending,
         n_top: int = 0,
     ) -> None:
-        """`room` is how many tokens the context still holds."""
+        """`n_top` is how many of the likeliest tokens each step tells."""
+        if n_top < 0:
+            raise UsageError(f"{n_top} alternatives asked for; expected 0 or more")
         self.params, self.token_ids, self.text = params, list[int](), ""
         self.logprob_sum = 0.0
         self.stop_string: str | None = None
         self._random = random.Random(seed)
         self._seen = list(prompt_ids)
         # The last tokens of the prompt tell the decoder that it stands in mid-text, perhaps in mid-character.
-        self._decoder, self._stops = loaded.tokenizer.stream(after=prompt_ids[-8:]), StopText(stop)
+        self._decoder, self._stops = loaded.tokenizer.stream(after=prompt_ids[-8:]), StopText(ending.stop)
         self._eos = frozenset(loaded.config.eos_ids)
         self._n_real, holes = _real_rows(loaded.config.vocab_size, loaded.unused_ids)
-        self._banned = (*holes, *self._eos) if ignore_eos else holes
-        self._max_new_tokens, self._room, self._n_top = max_new_tokens, room, n_top
+        self._banned = (*holes, *self._eos) if ending.ignore_eos else holes
+        self._ending, self._n_top = ending, n_top
         self.finish_reason: str | None = self._reason()
 
     @property
     def most_tokens(self) -> int:
         """How many tokens there can be at most."""
-        return min(self._max_new_tokens, self._room)
+        return min(self._ending.max_new_tokens, self._ending.room)
 
     @property
     def perplexity(self) -> float | None:
@@ -146,9 +166,9 @@ class Continuation:
         return text
 
     def _reason(self) -> str | None:
-        if len(self.token_ids) >= self._max_new_tokens:
+        if len(self.token_ids) >= self._ending.max_new_tokens:
             return "length"
-        return "context" if len(self.token_ids) >= self._room else None
+        return "context" if len(self.token_ids) >= self._ending.room else None
 
     def _flush(self) -> str:
         text = self._stops.push(self._decoder.finish())

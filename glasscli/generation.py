@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from glasscli.continuation import Continuation, Step
+from glasscli.continuation import Continuation, Ending, Step
 from glasscli.diagnosis import check_logits
 from glasscli.errors import UsageError
 from glasscli.prompts import Overflow, Prompt, read_prompt
@@ -40,10 +40,11 @@ class Generation(Iterator[Step]):
         n_slid: tokens that a sliding cache has forgotten.
     """
 
-    def __init__(self, loaded: "LoadedModel", prompt: Prompt, written: Continuation, seed: int) -> None:
+    written: Continuation
+
+    def __init__(self, loaded: "LoadedModel", prompt: Prompt, seed: int, seed_given: bool) -> None:
         """Use `generate`."""
-        self.loaded, self.prompt, self.written, self.seed = loaded, prompt, written, seed
-        self.seed_given = True
+        self.loaded, self.prompt, self.seed, self.seed_given = loaded, prompt, seed, seed_given
         self.cache: KVCache | None = None
         self.slides = False
         self.prefill_s = self.decode_s = 0.0
@@ -63,6 +64,15 @@ class Generation(Iterator[Step]):
     def finish_reason(self) -> str | None:
         """Why the text ended: see `Step`. None while it goes on."""
         return self.written.finish_reason
+
+    def open_cache(self, max_new_tokens: int, slides: bool, use_cache: bool) -> None:
+        """Allocate for prompt and text, the whole context at most."""
+        if slides and not use_cache:
+            raise UsageError("sliding keeps keys that saw tokens since forgotten: it can't be computed without a cache")
+        self.slides = slides
+        if use_cache:
+            most = len(self.prompt.token_ids) + max_new_tokens
+            self.cache = self.loaded.model.new_cache(min(self.loaded.config.max_seq_len, most))
 
     def __next__(self) -> Step:
         if self.finish_reason is not None:
@@ -144,31 +154,15 @@ def generate(
     Raises:
         UsageError: a setting is out of range, or the prompt empty or too long. All before the first step.
     """
-    sliding = overflow_named(overflow) is Overflow.slide
-    if sliding and not use_cache:
-        raise UsageError("sliding keeps keys that saw tokens since forgotten: it can't be computed without a cache")
-    chosen_seed = checked_seed(seed)
-    check_counts(max_new_tokens, n_top)
-    read = read_prompt(loaded, prompt, overflow_named(overflow), special)
-    context = loaded.config.max_seq_len
-    room = max_new_tokens if sliding else context - len(read.token_ids)
-    written = Continuation(
-        loaded,
-        read.token_ids,
-        params or SamplingParams(),
-        chosen_seed,
-        max_new_tokens=max_new_tokens,
-        room=room,
-        stop=stop,
-        ignore_eos=ignore_eos,
-        n_top=n_top,
-    )
-    generation = Generation(loaded, read, written, chosen_seed)
-    generation.seed_given = seed is not None
-    if use_cache:
-        generation.slides = sliding
-        generation.cache = loaded.model.new_cache(min(context, len(read.token_ids) + max_new_tokens))
-    return generation
+    policy = overflow_named(overflow)
+    read = read_prompt(loaded, prompt, policy, special)
+    slides = policy is Overflow.slide
+    room = max_new_tokens if slides else loaded.config.max_seq_len - len(read.token_ids)
+    ending = Ending(max_new_tokens, room, tuple(stop), ignore_eos)
+    run = Generation(loaded, read, checked_seed(seed), seed is not None)
+    run.written = Continuation(loaded, read.token_ids, params or SamplingParams(), run.seed, ending, n_top)
+    run.open_cache(max_new_tokens, slides, use_cache)
+    return run
 
 
 def overflow_named(name: str) -> Overflow:
@@ -186,11 +180,3 @@ def checked_seed(seed: int | None) -> int:
     if seed < 0:
         raise UsageError(f"the seed is {seed}; expected 0 or more")
     return seed
-
-
-def check_counts(max_new_tokens: int, n_top: int) -> None:
-    """Refuse negative counts."""
-    if max_new_tokens < 0:
-        raise UsageError(f"{max_new_tokens} tokens asked for; expected 0 or more")
-    if n_top < 0:
-        raise UsageError(f"{n_top} alternatives asked for; expected 0 or more")

@@ -187,7 +187,8 @@ def draw(weights: Array, u: float) -> tuple[int, float, int]:
 def top_alternatives(logits_V: Array, n: int) -> tuple[tuple[int, float], ...]:
     """The n likeliest tokens of the raw model as (id, logprob), best first; of equals the lower id first."""
     raw = logits_V.astype(np.float64)
-    ids = np.argsort(-raw, kind="stable")[:n]
+    candidates = np.flatnonzero(raw >= np.partition(raw, -n)[-n]) if 0 < n < raw.size else np.arange(raw.size)
+    ids = candidates[np.argsort(-raw[candidates], kind="stable")[:n]]
     centred = raw - raw.max()
     log_total = math.log(np.exp(centred).sum())
     return tuple((int(i), float(centred[i]) - log_total) for i in ids)
