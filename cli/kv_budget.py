@@ -118,7 +118,7 @@ def run_model(asked: o.Asked, settings: Settings, subject: Subject) -> int:
         kv_data.show_csv([answered])
     else:
         screen = Screen(asked.color)
-        kv_config.show(answered, bandwidth, parse.assumed_of_model(asked, settings), screen, asked.quiet)
+        kv_config.show(answered, bandwidth, parse.said_of_model(asked, settings), screen, asked.quiet)
         screen.show()
     return verdict(asked, answered)
 
@@ -140,7 +140,7 @@ def run_heads(asked: o.Asked, settings: Settings, heads: Heads) -> int:
     else:
         screen = Screen(asked.color)
         shipped = Settings(tokens=(512,), k_dtype="f32", v_dtype="f32").budget(from_name("glass-1m"))
-        page = kv_table.HeadsPage(heads, variants, answers, bandwidth, shipped, parse.assumed(asked))
+        page = kv_table.HeadsPage(heads, variants, answers, bandwidth, shipped, parse.said_of_heads(asked))
         kv_table.show(page, screen, asked.quiet)
         screen.show()
     return verdict(asked, chosen)
@@ -160,7 +160,7 @@ def run_compare(asked: o.Asked, settings: Settings) -> int:
         kv_data.show_csv(answers)
     else:
         screen = Screen(asked.color)
-        kv_compare.show(answers, parse.assumed_of_model(asked, settings), screen, asked.quiet)
+        kv_compare.show(answers, parse.said_of_model(asked, settings), screen, asked.quiet)
         screen.show()
     return max(verdict(asked, answered) for answered in answers)
 
@@ -220,5 +220,5 @@ def verdict(asked: o.Asked, chosen: Answer) -> int:
     if not asked.require_fit or chosen.fit is None or chosen.fit.fits:
         return 0
     need, there = chosen.main.per_rank.bytes, chosen.fit.budget_bytes
-    note(f"does not fit: {format_bytes(need)} needed on a rank, {format_bytes(there)} there")
+    note(f"{chosen.subject.name} does not fit: {format_bytes(need)} needed on a rank, {format_bytes(there)} there")
     return 1

@@ -6,14 +6,14 @@ from glasscli.budget.answers import Answer
 from glasscli.budget.describe import sharing
 from glasscli.budget.model_facts import Model
 from glasscli.budget.sizes import format_bytes
-from glasscli.cli.views.kv_remarks import count
+from glasscli.cli.views.kv_remarks import Said, count, hint
 from glasscli.cli.views.kv_screen import Screen
 
 
-def show(answers: Sequence[Answer], assumed: tuple[str, ...], screen: Screen, quiet: bool = False) -> None:
+def show(answers: Sequence[Answer], said: Said, screen: Screen, quiet: bool = False) -> None:
     """The whole page, models in the order they were named."""
-    if assumed and not quiet:
-        screen.flow("assumed: ", assumed)
+    if said.assumed and not quiet:
+        screen.flow("assumed: ", said.assumed)
         screen.blank()
     settings = answers[0].settings
     headers = ["model", "sharing", "cache", "per token", *(context(n, settings.batch) for n in settings.tokens)]
@@ -36,6 +36,8 @@ def show(answers: Sequence[Answer], assumed: tuple[str, ...], screen: Screen, qu
     for answer in () if quiet else answers:
         for text in answer.main.notes:
             screen.flow(f"{answer.subject.name}: ", [text])
+    if not quiet:
+        hint(said.tries, screen)
 
 
 def row(answer: Answer) -> list[str]:

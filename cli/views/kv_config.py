@@ -4,15 +4,15 @@ from glasscli.budget.answers import Answer
 from glasscli.budget.describe import name, shape, sharing
 from glasscli.budget.plan import Budget
 from glasscli.budget.sizes import format_bytes
-from glasscli.cli.views.kv_remarks import decode_step, fits, hint, notes, other_types, per_rank
+from glasscli.cli.views.kv_remarks import Said, decode_step, fits, hint, notes, other_types, per_rank
 from glasscli.cli.views.kv_screen import Screen
 
 
-def show(answer: Answer, bandwidth: int, assumed: tuple[str, ...], screen: Screen, quiet: bool = False) -> None:
+def show(answer: Answer, bandwidth: int, said: Said, screen: Screen, quiet: bool = False) -> None:
     """The whole page; if `quiet`, without what was assumed and what follows."""
     title(answer, screen)
-    if assumed and not quiet:
-        screen.flow("assumed: ", assumed)
+    if said.assumed and not quiet:
+        screen.flow("assumed: ", said.assumed)
     screen.blank()
     kinds(answer, screen)
     screen.blank()
@@ -25,7 +25,7 @@ def show(answer: Answer, bandwidth: int, assumed: tuple[str, ...], screen: Scree
     decode_step(answer, bandwidth, screen)
     other_types(answer, screen)
     notes(answer.main, screen)
-    hint(["--engine vllm", "--budget 80GB --batch 8", "--tp 2", "--sweep", "--emit vllm", "--json"], screen)
+    hint(said.tries, screen)
 
 
 def title(answer: Answer, screen: Screen) -> None:
@@ -98,7 +98,7 @@ def contexts(answer: Answer, screen: Screen) -> None:
     differs = any(budget.bytes_total != budget.logical_bytes for budget in budgets)
     ranks = answer.settings.tp * answer.settings.pp * answer.settings.dp > 1
     headers = ["context" if batch == 1 else f"{batch:,} × context", "bytes"]
-    headers += ["needed"] if differs else []
+    headers += ["logical"] if differs else []
     headers += ["per rank"] if ranks else []
     rows = [row(budget, differs, ranks) for budget in budgets]
     if screen.table(headers, rows):

@@ -17,7 +17,7 @@ from glasscli.errors import GlassError
 SCHEMA = "glass.kv-budget/1"
 COLUMNS = (
     *("model", "engine", "tokens", "batch", "k_dtype", "v_dtype", "part", "layers", "window"),
-    *("bytes_per_token", "bytes_per_sequence_constant", "bytes"),
+    *("bytes_per_token", "bytes_per_sequence_constant", "bytes", "bytes_per_rank"),
 )
 
 
@@ -160,6 +160,7 @@ def rows(answer: Answer, budget: Budget) -> list[Mapping[str, object]]:
             "bytes_per_token": budget.bytes_per_token,
             "bytes_per_sequence_constant": budget.bytes_per_sequence_constant,
             "bytes": budget.bytes_total,
+            "bytes_per_rank": budget.per_rank.bytes,
         },
     ]
 

@@ -1,6 +1,7 @@
 """Lines that follow every table: the cost of a decode step, other dtypes, what one rank holds, what fits."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from glasscli.budget.answers import Answer
 from glasscli.budget.plan import Budget
@@ -9,6 +10,14 @@ from glasscli.cli.console import is_terminal
 from glasscli.cli.views.kv_screen import Screen
 
 LABEL = 15
+
+
+@dataclass(frozen=True)
+class Said:
+    """What to say of the command line: the flags that were assumed, and those worth trying next."""
+
+    assumed: tuple[str, ...]
+    tries: tuple[str, ...]
 
 
 def label(text: str) -> str:
@@ -64,7 +73,7 @@ def fits(answer: Answer, screen: Screen) -> None:
     if fit.tokens_in_all is not None and settings.batch > 1:
         pieces[-1] += f" ({fit.tokens_in_all:,} in all)"
     pieces[-1] += ","
-    screen.flow(label("budget"), [*pieces, f"or {most} of {settings.main:,}"], gap=1)
+    screen.flow(label("budget"), [*pieces, f"or {most} of {settings.main:,}"], style="" if fit.fits else "red", gap=1)
 
 
 def count(value: int | None) -> str:
@@ -80,7 +89,7 @@ def notes(budget: Budget, screen: Screen) -> None:
 
 def hint(tries: Sequence[str], screen: Screen) -> None:
     """What to try next, for a person at a terminal."""
-    if is_terminal():
+    if tries and is_terminal():
         screen.blank()
         screen.flow("try  ", tries, style="dim", gap=3)
 

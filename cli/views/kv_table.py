@@ -10,7 +10,7 @@ from glasscli.budget.fit import Fit
 from glasscli.budget.plan import Budget
 from glasscli.budget.sizes import decimal, format_bytes, short_bytes
 from glasscli.budget.subjects import Heads
-from glasscli.cli.views.kv_remarks import decode_step, fits, hint, joined, label, notes, other_types, per_rank
+from glasscli.cli.views.kv_remarks import Said, decode_step, fits, hint, joined, label, notes, other_types, per_rank
 from glasscli.cli.views.kv_screen import Screen
 
 BARS = " ▏▎▍▌▋▊▉█"
@@ -25,7 +25,7 @@ class HeadsPage:
     answers: tuple[Answer, ...]
     bandwidth: int
     shipped: Budget
-    assumed: tuple[str, ...] = ()
+    said: Said
 
     @property
     def chosen(self) -> int:
@@ -64,7 +64,7 @@ def show(page: HeadsPage, screen: Screen, quiet: bool = False) -> None:
     fits(page.answer, screen)
     ours(page.shipped, screen)
     notes(page.answer.main, screen)
-    hint(["--ctx 8k,128k", "--budget 24GiB", "--k-dtype q8_0", "--engine vllm", "--sweep", "--json"], screen)
+    hint(page.said.tries, screen)
 
 
 def formula(page: HeadsPage, screen: Screen, quiet: bool) -> None:
@@ -81,8 +81,8 @@ def formula(page: HeadsPage, screen: Screen, quiet: bool) -> None:
     product = f"{size:,} B" + (f" = {short_bytes(size)}" if size >= 1024 else "")
     screen.say(f"K,V per token = {' × '.join(factors)} = {product}", style="bold", indent=2)
     screen.say(sharing(heads), style="dim", indent=2)
-    if page.assumed and not quiet:
-        screen.flow("assumed: ", page.assumed)
+    if page.said.assumed and not quiet:
+        screen.flow("assumed: ", page.said.assumed)
 
 
 def element(name: str) -> str:

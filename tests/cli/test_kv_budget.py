@@ -232,6 +232,7 @@ class TestAnswers:
         for tokens in ("64", "4096"):
             parts = {row["part"]: int(row["bytes"]) for row in rows if row["tokens"] == tokens}
             assert parts["total"] == parts["sliding"] + parts["full"]
+        assert rows[-1]["bytes_per_rank"] == rows[-1]["bytes"]
         assert int(rows[-1]["bytes"]) == 12 * (4096 + 128) * 8 * 128 * 2
         heads = list(csv.DictReader(io.StringIO(glass("kv-budget", "--hq", "32", "--hkv", "8", "--csv").out)))
         assert {row["model"] for row in heads} == {"MHA", "GQA", "MQA"}
@@ -252,7 +253,7 @@ class TestAnswers:
         assert glass(*args, "16GiB").code == 0
         tight = glass(*args, "15GiB")
         assert tight.code == 1
-        assert tight.err == "glass: does not fit: 16.0 GiB needed on a rank, 15.0 GiB there\n"
+        assert tight.err == "glass: llama-3.1-8b does not fit: 16.0 GiB needed on a rank, 15.0 GiB there\n"
         assert "room for 122,880 tokens" in tight.out.replace("\n" + " " * 15, " ")
         assert json.loads(glass(*args, "15GiB", "--json").out)["fits"] is False
         assert glass(*args, "15GiB", "--json").code == 1
