@@ -1,0 +1,94 @@
+"""Ctrl-C in mid-text: what was written stays, JSON stays whole, the exit code is 130."""
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from terminal import GLASS, Terminal, environment, glass
+
+FOR_EVER = ["Once", "-n", "100000000", "--overflow", "slide", "--ignore-eos", "--seed", "1"]
+
+
+@pytest.fixture
+def model(tiny_model_folder: Path) -> list[str]:
+    return ["generate", "-m", str(tiny_model_folder)]
+
+
+def test_ctrl_c_on_a_terminal_keeps_the_text_and_ends_the_line(model: list[str]) -> None:
+    terminal = Terminal(*model, *FOR_EVER, NO_COLOR="1")
+    shown = terminal.read(300)
+    terminal.interrupt()
+    code, text = terminal.finish()
+    assert code == 130
+    assert "Traceback" not in text
+    assert text.startswith(shown.decode(errors="ignore").replace("\r\n", "\n")[:250])
+    last = text.rstrip("\n").split("\n")
+    assert any("interrupted" in line and "seed 1" in line for line in last[-4:])
+
+
+def test_ctrl_c_in_a_pipe_keeps_the_text_and_ends_the_line(model: list[str]) -> None:
+    run = subprocess.Popen(
+        [*GLASS, *model, *FOR_EVER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    )
+    assert run.stdout is not None
+    start = run.stdout.read(50)
+    run.send_signal(signal.SIGINT)
+    rest, said = run.communicate(timeout=60)
+    assert (run.returncode, said) == (130, b"")
+    assert (start + rest).endswith(b"\n")
+    whole = json.loads(glass(*model, *FOR_EVER[:2], "2000", *FOR_EVER[3:], "--json").stdout)["text"].encode()
+    written = (start + rest)[:-1]
+    assert whole.startswith(written[: len(whole)])
+
+
+def test_ctrl_c_leaves_json_whole(make_model_folder: Callable[..., Path]) -> None:
+    folder = make_model_folder(vocab_size=330)  # rows without a token: a note says so once the model is loaded
+    run = subprocess.Popen(
+        [*GLASS, "generate", "-m", str(folder), *FOR_EVER, "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+    assert run.stderr is not None
+    assert b"never sampled" in run.stderr.readline()
+    time.sleep(0.5)
+    run.send_signal(signal.SIGINT)
+    out, said = run.communicate(timeout=60)
+    document = json.loads(out)
+    assert (run.returncode, said) == (130, b"")
+    assert document["finish_reason"] == "interrupted"
+    assert len(document["tokens"]) > 0
+
+
+def test_ctrl_c_leaves_json_lines_whole(model: list[str]) -> None:
+    run = subprocess.Popen(
+        [*GLASS, *model, *FOR_EVER, "--jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    )
+    assert run.stdout is not None
+    first = run.stdout.readline()
+    run.send_signal(signal.SIGINT)
+    rest, said = run.communicate(timeout=60)
+    events = [json.loads(line) for line in [first, *rest.splitlines()]]
+    assert (run.returncode, said) == (130, b"")
+    assert [event["event"] for event in events] == ["token"] * (len(events) - 1) + ["done"]
+    assert events[-1]["finish_reason"] == "interrupted"
+    assert events[-1]["text"].startswith("".join(event["delta"] for event in events[:-1]))
+
+
+def test_an_ignored_ctrl_c_stays_ignored(model: list[str]) -> None:
+    run = subprocess.Popen(
+        [*GLASS, *model, "Once", "-n", "200", "--jsonl", "--ignore-eos"],
+        stdout=subprocess.PIPE,
+        env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+    assert run.stdout is not None
+    first = run.stdout.readline()
+    run.send_signal(signal.SIGINT)
+    rest, _ = run.communicate(timeout=60)
+    assert run.returncode == 0
+    assert json.loads([first, *rest.splitlines()][-1])["finish_reason"] == "length"
