@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_folders import byte_level, sentencepiece_like, write_folder
+from model_folders import sentencepiece_like, write_folder
 from random_llama import settings
 from scripted import scripted
 
 from glasscli import SamplingParams, generate, load_model
-from glasscli.errors import GlassError, UsageError
+from glasscli.errors import GlassError
 from glasscli.generation import Generation
 from glasscli.load import LoadedModel
 
@@ -130,49 +130,6 @@ def test_held_back_text_is_let_go_by_an_interruption_and_by_the_end_token(loaded
     assert (run.text, run.finish_reason, next(run, None)) == ("so the Ca", "interrupted", None)
     ended = generate(scripted(loaded, [*loaded.encode("so the Ca")[1:], END]), "x", params=GREEDY, stop=["the Cat"])
     assert "".join(texts(ended)) == "so the Ca"
-
-
-# -- prompts ----------------------------------------------------------------------------------------------------------
-
-
-def test_an_empty_prompt_starts_from_the_beginning_mark_or_is_refused(tmp_path: Path) -> None:
-    plain = byte_level(bos=False)  # the template puts nothing in front
-    with_bos = load_model(write_folder(tmp_path / "a", tokenizer=plain))
-    assert generate(with_bos, "").prompt.token_ids == (0,)
-    config = settings(vocab_size=plain.get_vocab_size(), bos_token_id=None)
-    without = load_model(write_folder(tmp_path / "b", config, tokenizer=plain))
-    with pytest.raises(UsageError, match="empty"):
-        generate(without, "")
-
-
-def test_special_names_in_a_prompt_are_text_unless_asked_for(loaded: LoadedModel) -> None:
-    prompt = "hi <|endoftext|> there"
-    assert END not in generate(loaded, prompt).prompt.token_ids[1:]
-    assert END in generate(loaded, prompt, special=True).prompt.token_ids[1:]
-
-
-@pytest.mark.parametrize("token_id", [-1, 320, 10**9])
-def test_an_id_past_the_embedding_is_named(loaded: LoadedModel, token_id: int) -> None:
-    with pytest.raises(UsageError, match=str(token_id)):
-        generate(loaded, [5, token_id])
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"max_new_tokens": -1},
-        {"n_top": -1},
-        {"seed": -1},
-        {"stop": ["a", ""]},
-        {"overflow": "right"},
-        {"overflow": "slide", "use_cache": False},
-    ],
-)
-def test_settings_that_make_no_sense_are_refused_before_the_first_step(
-    loaded: LoadedModel, wrong: dict[str, object]
-) -> None:
-    with pytest.raises(UsageError):
-        generate(loaded, "x", **wrong)  # type: ignore[arg-type]
 
 
 # -- seeds and ways of computing --------------------------------------------------------------------------------------
