@@ -169,11 +169,14 @@ def stacked(page: HeadsPage, screen: Screen) -> None:
 def ranks(heads: Heads, total: int) -> list[str]:
     """Over how many tensor-parallel ranks the KV heads split, and what happens past that."""
     n = heads.n_kv_heads
+    copies = next((tp for tp in (8 * n, 4 * n, 2 * n) if n == 1 and heads.n_heads % tp == 0), 2 * n)
+    copied = f"{short_bytes(copies // n * total)} in all" if heads.n_heads % copies == 0 else ""
     if n == 1:
-        return ["every rank keeps the one KV head:", f"8 ranks hold {short_bytes(8 * total)} in all"]
-    splits = [f"{tp}" for tp in (2, 4, 8, 16, 32, 64) if n % tp == 0] or [f"{n}"]
-    said = [f"{joined(splits, 'or')} split the {n:,} KV heads" + (";" if n <= 64 else "")]
-    return [*said, f"{2 * n:,} copy them: {short_bytes(2 * total)} in all"] if n <= 64 else said
+        said = "every rank keeps the one KV head"
+        return [f"{said}:", f"{copies} ranks hold {copied}"] if copied else [said]
+    splits = [f"{tp}" for tp in (2, 4, 8, 16, 32, 64) if n % tp == 0] or [f"{n:,}"]
+    said = f"{joined(splits, 'or')} split the {n:,} KV heads"
+    return [f"{said};", f"{copies:,} copy them: {copied}"] if copied else [said]
 
 
 def ours(budget: Budget, screen: Screen) -> None:

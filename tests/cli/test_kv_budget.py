@@ -72,6 +72,19 @@ class TestHeadCounts:
         assert "--hkv 12" in ran.out
         assert "MHA: every query head" in ran.out
 
+    @pytest.mark.parametrize(
+        ("hq", "hkv", "says"),
+        [
+            (32, 8, "2, 4 or 8 split the 8 KV heads; 16 copy them: 32 GiB in all"),
+            (32, 32, "2, 4, 8, 16 or 32 split the 32 KV heads\n"),
+            (36, 12, "2 or 4 split the 12 KV heads\n"),
+            (32, 1, "every rank keeps the one KV head: 8 ranks hold 16 GiB in all"),
+            (71, 1, "every rank keeps the one KV head\n"),
+        ],
+    )
+    def test_how_heads_split_over_ranks(self, hq: int, hkv: int, says: str) -> None:
+        assert says in glass("kv-budget", "--hq", str(hq), "--hkv", str(hkv)).out
+
     def test_one_head(self) -> None:
         assert [v["kind"] for v in budget("--hq", "1", "--hkv", "1", "--ctx", "1")["variants"]] == ["MHA"]
 
