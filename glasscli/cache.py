@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from glasscli.budget.kinds import FullAttention
+from glasscli.budget.kind import FullAttention
 from glasscli.errors import UsageError
 from glasscli.model.ops import Array
 

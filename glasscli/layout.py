@@ -3,7 +3,7 @@
 It knows no weights and imports no NumPy.
 """
 
-from glasscli.budget.kinds import FullAttention
+from glasscli.budget.kind import FullAttention
 from glasscli.config import ModelConfig
 
 

@@ -10,69 +10,28 @@ Attention kinds count rows of tokens; `glasscli.budget.states` holds the kinds w
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
+from glasscli.budget.kind import FullAttention, Kind, Single, Tensor, keys_and_values
 from glasscli.errors import ConfigError
 
-
-@dataclass(frozen=True)
-class Tensor:
-    """One tensor that one layer holds for one sequence: `rows` × `width` elements.
-
-    `role` picks the dtype in a plan: k, v, latent, index, cross_k, cross_v, conv or state.
-    `rows` counts tokens (or blocks of them); 1 for a state. `dtype` is set only where the kind fixes it. A row is
-    `heads` heads side by side, each width // heads wide: what a block dtype has to divide.
-    """
-
-    role: str
-    rows: int
-    width: int
-    dtype: str | None = None
-    heads: int = 1
-
-
-class Kind(Protocol):
-    """What every kind offers. `window` is the number of tokens it stops growing at, None if it never does."""
-
-    name: ClassVar[str]
-
-    @property
-    def window(self) -> int | None: ...
-
-    @property
-    def parts(self) -> "tuple[Kind, ...]":
-        """The kinds a layer is made of: itself, unless it is `Several`."""
-        ...
-
-    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
-        """Everything held for one sequence after `tokens` tokens."""
-        ...
-
-
-@dataclass(frozen=True)
-class Single:
-    """A kind that is one part: what `Several` is not."""
-
-    @property
-    def window(self) -> int | None:
-        return None
-
-    @property
-    def parts(self) -> tuple[Kind, ...]:
-        return (self,)  # type: ignore[return-value]
-
-
-@dataclass(frozen=True)
-class FullAttention(Single):
-    """Every token's key and value, for each key/value head (MHA, GQA and MQA differ in the heads alone)."""
-
-    name: ClassVar[str] = "full"
-    n_kv_heads: int
-    k_dim: int
-    v_dim: int
-
-    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
-        return _keys_and_values(self, tokens)
+__all__ = [
+    "ChunkedAttention",
+    "CompressedAttention",
+    "CrossAttention",
+    "FullAttention",
+    "HiddenStates",
+    "IndexKeys",
+    "Kind",
+    "LatentAttention",
+    "NoCache",
+    "Several",
+    "Single",
+    "SlidingAttention",
+    "Tensor",
+    "each_part",
+    "label",
+]
 
 
 @dataclass(frozen=True)
@@ -90,7 +49,7 @@ class SlidingAttention(Single):
         return self.size
 
     def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
-        return _keys_and_values(self, min(tokens, self.size))
+        return keys_and_values(self, min(tokens, self.size))
 
 
 @dataclass(frozen=True)
@@ -108,7 +67,7 @@ class ChunkedAttention(Single):
         return self.size
 
     def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
-        return _keys_and_values(self, min(tokens, self.size))
+        return keys_and_values(self, min(tokens, self.size))
 
 
 @dataclass(frozen=True)
@@ -253,13 +212,6 @@ class Several:
 def label(kind: Kind) -> str:
     """How a table names a kind: its parts' names joined by a plus."""
     return " + ".join(part.name for part in kind.parts)
-
-
-def _keys_and_values(kind: FullAttention | SlidingAttention | ChunkedAttention, rows: int) -> tuple[Tensor, ...]:
-    return (
-        Tensor("k", rows, kind.n_kv_heads * kind.k_dim, heads=kind.n_kv_heads),
-        Tensor("v", rows, kind.n_kv_heads * kind.v_dim, heads=kind.n_kv_heads),
-    )
 
 
 def each_part(layers: tuple[Kind, ...]) -> Iterator[Kind]:
