@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from glasscli.config import ModelConfig
 from glasscli.errors import CheckpointError
-from glasscli.folder import quoted
+from glasscli.folder import quoted, shown
 from glasscli.shards import FOLLOWS_FROM_CONFIG, list_tensors
 from glasscli.weight_file import READABLE, TensorInfo, read_tensor
 
@@ -119,7 +119,7 @@ def _needed(folder: Path, config: ModelConfig, infos: Mapping[str, TensorInfo]) 
         info = infos[name]
         if info.shape != shape:
             raise CheckpointError(
-                f"{info.file}: {name} has shape {list(info.shape)}, where config.json asks for {list(shape)}"
+                f"{info.file}: {name} has shape {shown(list(info.shape))}, where config.json asks for {list(shape)}"
             )
         if info.dtype not in READABLE:
             raise CheckpointError(f"{info.file}: {name} is {info.dtype}; glass reads {', '.join(READABLE)}")

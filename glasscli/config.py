@@ -166,12 +166,12 @@ def _translate(settings: Mapping[str, Any]) -> ModelConfig:
 def _check_architecture(settings: Mapping[str, Any]) -> None:
     named = settings.get("architectures")
     if named is not None and (not isinstance(named, list) or ARCHITECTURE not in named):
-        raise ConfigError(f"architectures is {named!r}; glass runs {ARCHITECTURE} only", "architectures")
+        raise ConfigError(f"architectures is {_short(named)}; glass runs {ARCHITECTURE} only", "architectures")
     model_type = settings.get("model_type", "llama" if named else None)
     if model_type != "llama":
-        raise ConfigError(f"model_type is {model_type!r}; glass runs 'llama' only", "model_type")
+        raise ConfigError(f"model_type is {_short(model_type)}; glass runs 'llama' only", "model_type")
     if (act := settings.get("hidden_act", "silu")) not in ("silu", "swish"):
-        raise ConfigError(f"hidden_act is {act!r}; glass computes SwiGLU, which needs 'silu'", "hidden_act")
+        raise ConfigError(f"hidden_act is {_short(act)}; glass computes SwiGLU, which needs 'silu'", "hidden_act")
     if settings.get("quantization_config") is not None:
         raise ConfigError(
             "quantization_config is set; glass reads float32, float16 and bfloat16 weights",
@@ -184,12 +184,17 @@ def _rope(settings: Mapping[str, Any]) -> RopeScaling:
     given = settings.get(field)
     given = {} if given is None else given
     if not isinstance(given, Mapping):
-        raise ConfigError(f"{field} is {given!r}; expected an object", field)
+        raise ConfigError(f"{field} is {_short(given)}; expected an object", field)
+    older = settings.get("rope_scaling")
+    if older not in (None, {}, given):
+        raise ConfigError("rope_scaling and rope_parameters say different things; keep the right one", "rope_scaling")
     kind = given.get("rope_type", given.get("type", "default"))
     theta = _positive(given, "rope_theta", _positive(settings, "rope_theta", 10000.0))
     partial = given.get("partial_rotary_factor", settings.get("partial_rotary_factor"))
     if partial not in (None, 1, 1.0):
-        raise ConfigError(f"partial_rotary_factor is {partial!r}; glass rotates whole heads", "partial_rotary_factor")
+        raise ConfigError(
+            f"partial_rotary_factor is {_short(partial)}; glass rotates whole heads", "partial_rotary_factor"
+        )
     if kind == "default":
         return RopeScaling(theta=theta)
     if kind == "linear":
@@ -200,7 +205,7 @@ def _rope(settings: Mapping[str, Any]) -> RopeScaling:
             raise ConfigError(f"{field}: low_freq_factor {low} must be below high_freq_factor {high}", field)
         trained = _whole(given, "original_max_position_embeddings")
         return RopeScaling("llama3", theta, _positive(given, "factor"), low, high, trained)
-    raise ConfigError(f"{field} has type {kind!r}; glass knows default, linear and llama3", field)
+    raise ConfigError(f"{field} has type {_short(kind)}; glass knows default, linear and llama3", field)
 
 
 def _whole(settings: Mapping[str, Any], field: str, default: int | None = None, largest: int = _LARGEST) -> int:
@@ -243,5 +248,8 @@ def _ids(settings: Mapping[str, Any], field: str, vocab_size: int) -> tuple[int,
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        return f"a {type(value).__name__} nested too deep to show"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -109,6 +109,14 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def shown(value: object) -> str:
+    """A value out of a JSON file, fit for a message as `plain` makes it."""
+    try:
+        return plain(str(value))
+    except RecursionError:
+        return f"a {type(value).__name__} nested too deep to show"
+
+
 def quoted(name: str) -> str:
     """A name that came from a file, as it may stand in a message: quoted, control characters escaped, cut at 80."""
     text = name if len(name) <= _SHOWN else name[: _SHOWN - 1] + "…"

@@ -7,7 +7,7 @@ SmolLM), where each character stands for one byte, and SentencePiece (Llama 1 an
 
 import json
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from glasscli.errors import TokenizerError
@@ -57,12 +57,7 @@ class Spelling:
         Raises:
             TokenizerError: a kind of decoder that glass does not know. Guessing would garble the text.
         """
-        whole: dict[str, Any] = json.loads(state) if state else {"type": "none"}
-        steps: list[dict[str, Any]] = whole["decoders"] if whole["type"] == "Sequence" else [whole]
-        spelling = cls()
-        for step in steps:
-            spelling = _then(spelling, step, source)
-        return spelling
+        return _then(cls(), json.loads(state) if state else {"type": "none"}, source)
 
     def piece_bytes(self, token: str, first: bool = False) -> bytes:
         """The bytes that `token` stands for; `first` if it opens a text."""
@@ -116,9 +111,11 @@ def _is_hidden(c: str) -> bool:
 
 def _then(spelling: Spelling, step: dict[str, Any], source: str) -> Spelling:
     """`spelling` with one more decoder step."""
-    from dataclasses import replace
-
     kind = step["type"]
+    if kind == "Sequence":
+        for inner in step["decoders"]:
+            spelling = _then(spelling, inner, source)
+        return spelling
     if kind == "ByteLevel":
         return replace(spelling, bytes_of=byte_alphabet())
     if kind == "ByteFallback":

@@ -13,12 +13,13 @@ Source: https://huggingface.co/docs/safetensors/index, "Format".
 
 import json
 import math
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from glasscli.errors import CheckpointError
-from glasscli.folder import JSON_LIMIT, disguise, plain, quoted
+from glasscli.folder import JSON_LIMIT, disguise, plain, quoted, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,6 +93,8 @@ def read_tensor(info: TensorInfo) -> "NDArray[np.float32]":
     except (MemoryError, ValueError):
         raise CheckpointError(f"{info.file}: no memory for {info.name} {list(info.shape)} in float32") from None
     _fill(info, stored)
+    if sys.byteorder == "big":  # the file is little-endian
+        stored.byteswap(inplace=True)
     if info.dtype == "F16":
         values[...] = stored.view(np.float16)
     elif info.dtype == "BF16":  # the upper half of a float32
@@ -125,9 +128,7 @@ def _fill(info: TensorInfo, array: "NDArray[Any]") -> None:
 
 def _header_bytes(path: Path, file: BinaryIO, start: bytes, size: int) -> bytes:
     if size < 8:
-        raise CheckpointError(
-            f"{path}: {size} bytes are too few for a safetensors file, which has a header of 8 or more"
-        )
+        raise CheckpointError(f"{path}: has {size} of the 8 bytes that a safetensors file begins with")
     length = int.from_bytes(start[:8], "little")
     if length > size - 8:
         raise CheckpointError(
@@ -158,11 +159,11 @@ def _parse(path: Path, header: bytes) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    document = dict(pairs)
-    if len(document) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(f"{quoted(twice)} stands there twice")
+    document: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in document:
+            raise ValueError(f"{quoted(name)} stands there twice")
+        document[name] = value
     return document
 
 
@@ -176,17 +177,17 @@ def _tensor(path: Path, name: str, entry: Any, data_start: int) -> TensorInfo:
         raise CheckpointError(f"{where} has no dtype, shape and data_offsets in the header")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPE_BITS:
-        raise CheckpointError(f"{where} has the unknown dtype {quoted(str(dtype))}")
+        raise CheckpointError(f"{where} has the unknown dtype {shown(dtype)}")
     if not _are_sizes(shape):
-        raise CheckpointError(f"{where} has the shape {plain(str(shape))}; expected whole numbers from 0 up")
+        raise CheckpointError(f"{where} has the shape {shown(shape)}; expected whole numbers from 0 up")
     if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-        raise CheckpointError(f"{where} has data_offsets {plain(str(offsets))}; expected [begin, end]")
+        raise CheckpointError(f"{where} has data_offsets {shown(offsets)}; expected [begin, end]")
     begin, end = offsets
     needed = math.prod(shape) * DTYPE_BITS[dtype]
     if needed != (end - begin) * 8:
         expected = f"{-(-needed // 8):,} bytes" if needed < 2**80 else "far more bytes than any file has"
         raise CheckpointError(
-            f"{where} with shape {plain(str(shape))} in {dtype} needs {expected}, offsets span {end - begin:,}"
+            f"{where} with shape {shown(shape)} in {dtype} needs {expected}, offsets span {end - begin:,}"
         )
     return TensorInfo(name, dtype, tuple(shape), end - begin, path, data_start + begin)
 
@@ -203,11 +204,11 @@ def _check_cover(path: Path, tensors: list[TensorInfo], data_start: int, size: i
         if info.start < end:
             raise CheckpointError(f"{path}: tensors {quoted(before)} and {quoted(info.name)} overlap in the file")
         if info.start > end:
-            raise CheckpointError(f"{path}: {info.start - end:,} bytes before {quoted(info.name)} belong to no tensor")
+            raise CheckpointError(f"{path}: bytes {end:,} to {info.start - 1:,} belong to no tensor")
         end, before = info.start + info.n_bytes, info.name
     if end > size:
         raise CheckpointError(
-            f"{path}: cut off, {end - size:,} bytes are missing: the tensors need {end:,} and the file has {size:,}"
+            f"{path}: cut off: the tensors need {end:,} bytes and the file has {size:,}, {end - size:,} too few"
         )
     if end < size:
-        raise CheckpointError(f"{path}: {size - end:,} bytes after the last tensor belong to no tensor")
+        raise CheckpointError(f"{path}: the last tensor ends at byte {end:,}, but the file has {size:,}")

@@ -6,6 +6,7 @@ logits, the `tokenizers` package for text.
 
 import json
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -270,3 +271,18 @@ def test_changed_bytes_of_the_tokenizer(folder: Path, changes: list[Edit], text:
         theirs = tokenizers.Tokenizer.from_str(changed.decode())
         theirs.encode_special_tokens = True
         assert ours[0] == theirs.encode(text).ids
+
+
+@pytest.mark.parametrize("field", [*sorted(CONFIG), "rope_scaling", "partial_rotary_factor", "quantization_config"])
+def test_values_too_long_or_too_deep_to_show(folder: Path, field: str) -> None:
+    (folder / "model.safetensors").write_bytes(safetensors.numpy.save(WEIGHTS))
+    for depth in (3, sys.getrecursionlimit() // 2, sys.getrecursionlimit() - 200, 100_000):
+        text = json.dumps({**CONFIG, field: "HERE"}).replace('"HERE"', "[" * depth + "]" * depth)
+        (folder / "config.json").write_text(text)
+        with pytest.raises(GlassError) as caught:
+            load_model(folder)
+        said(caught.value)
+    (folder / "config.json").write_text(json.dumps({**CONFIG, field: ["\x1b]52;c;AAAA\x07" * 100_000]}))
+    with pytest.raises(GlassError) as caught:
+        load_model(folder)
+    said(caught.value)

@@ -123,7 +123,7 @@ def _tensors(screen: Screen, tensors: Sequence[TensorInfo], every: bool) -> None
         name = info.name if every else LAYER.sub(r"\1*\3", info.name)
         groups.setdefault((name, info.dtype, info.shape), []).append(info)
     rows = [
-        [name, f"{len(alike):,}", dtype, " × ".join(map(str, shape)), format_bytes(sum(info.n_bytes for info in alike))]
+        [name, f"{len(alike):,}", dtype, "×".join(map(str, shape)), format_bytes(sum(info.n_bytes for info in alike))]
         for (name, dtype, shape), alike in groups.items()
     ]
     heads = ["tensor", "n", "dtype", "shape", "stored"]
