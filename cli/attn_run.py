@@ -31,7 +31,7 @@ def run(ask: Ask) -> None:
     text = DEMO if ask.prompt is None else prompt_text(ask.prompt)
     ids = read(ask, loaded, text)
     if ask.heads:
-        show_census(ask, loaded, ids)
+        show_census(ask, loaded, text, ids)
         return
     layers = pick_layers(ask.layer, ask.all_layers, loaded.config)
     steps = tuple(step for step in ask.steps if step != "jacobian")
@@ -110,7 +110,7 @@ def finish(ask: Ask, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> N
         show(ask, loaded, dump, steps)
 
 
-def show_census(ask: Ask, loaded: LoadedModel, ids: Sequence[int]) -> None:
+def show_census(ask: Ask, loaded: LoadedModel, text: str, ids: Sequence[int]) -> None:
     """All heads, as a table or as JSON."""
     from glasscli.census import head_census
 
@@ -125,9 +125,10 @@ def show_census(ask: Ask, loaded: LoadedModel, ids: Sequence[int]) -> None:
         return
     from glasscli.cli.views.attn_heads import heads_screen
     from glasscli.cli.views.attn_page import Page
+    from glasscli.cli.views.attn_screen import text_lines
 
     page = Page.of_stdout(ask.color)
-    page.show(heads_screen(page, census))
+    page.show([*text_lines(page, text, len(ids), ask.prompt is None), *heads_screen(page, census)])
 
 
 def with_hash(loaded: LoadedModel, dump: Dump) -> Dump:

@@ -6,7 +6,6 @@ import numpy as np
 from rich.cells import cell_len
 
 from glasscli.checks import human_bytes, largest_difference, tiny
-from glasscli.cli.views.attn_measures import strongest
 from glasscli.cli.views.attn_page import (
     ACCENT,
     BAD,
@@ -23,6 +22,7 @@ from glasscli.cli.views.attn_page import (
     tint,
     wrap,
 )
+from glasscli.cli.views.attn_screen import prompt_lines
 from glasscli.dump import Dump
 from glasscli.measures import measure_heads
 from glasscli.model.ops import Array
@@ -34,7 +34,13 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def decode_screen(
-    page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int], row: int, prefill: LayerTrace | None
+    page: Page,
+    dump: Dump,
+    trace: LayerTrace,
+    heads: Sequence[int],
+    row: int,
+    prefill: LayerTrace | None,
+    demo: bool = False,
 ) -> list[Line]:
     """The step of query `row` (counted from the first traced one).
 
@@ -49,7 +55,7 @@ def decode_screen(
     else:
         what, size = f"row {position} of the prefill", f"1 query × {position + 1} keys"
     lines = flow(page, (what, f"layer {trace.layer}{who}", f"start {position}", size), "  ", HEAD)
-    lines += _facts(page, dump, trace, row)
+    lines += [*prompt_lines(page, dump, demo), *_facts(page, dump, trace, row)]
     if dump.mode == "decode":
         lines += _compare(page, dump, trace, row, prefill)
     return [*lines, [], *_bars(page, dump, trace, heads, row)]
@@ -172,7 +178,11 @@ def chosen_table(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int]
     ]
     for i, token in enumerate(dump.chosen):
         position = dump.start + i
-        row = [(str(position), DIM), (_short(page, dump, position), ACCENT), (crop(page.token(token), 12), HEAD)]
+        row = [
+            (str(position), DIM),
+            (_short(page, dump, position), ACCENT),
+            (crop(page.token(token), 10), HEAD),
+        ]
         measures = measure_heads(
             trace.pattern_HTS[:, i : i + 1, : position + 1],
             position,
@@ -180,8 +190,10 @@ def chosen_table(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int]
             dump.config.n_kv_heads,
         )
         for head in heads:
-            link = strongest(page, dump, measures[head]).split(page.safe(" ← "))[-1]
-            row.append((page.safe(link), ""))
+            link = measures[head].strongest
+            weight = share(link.weight if link else None)
+            key = link.key if link else position
+            row.append((page.safe(f"{_short(page, dump, key)}[{key}] {weight}"), ""))
         rows.append(row)
     lines = table(rows, (True, False, False, *[False] * len(heads)))
     if fits(page, lines):
@@ -196,4 +208,4 @@ def _stacked_choice(page: Page, row: Sequence[tuple[str, str]], heads: Sequence[
 
 
 def _short(page: Page, dump: Dump, position: int) -> str:
-    return crop(page.token(dump.tokens[position]), 12)
+    return crop(page.token(dump.tokens[position]), 10)

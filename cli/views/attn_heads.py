@@ -43,8 +43,8 @@ def heads_screen(page: Page, census: Census) -> list[Line]:
     n_probe = len(census.probe_ids) // 2
     n_layers = max(report.layer for report in census.reports) + 1
     title = (f"{n_layers} layers", f"{len(census.reports)} heads", "sorted by induction on the probe")
-    head = flow(page, title, "  ", HEAD)
-    head += wrap(page.safe(f"probe  {n_probe} random tokens, twice (seed 0)"), page.width, "       ", DIM)
+    head = wrap(page.safe(f"probe   {n_probe} random tokens, twice (seed 0)"), page.width, "        ", DIM, first="")
+    head += [[], *flow(page, title, "  ", HEAD)]
     left = len(census.reports) - len(reports)
     more = [[(page.safe(f" … {left} more heads (all of them in a pipe, or with --json)"), DIM)]] if left else []
     return [*head, [], *lines, *more, [], *_evidence(page, census)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from rich.cells import cell_len
 
-from glasscli.cli.views.attn_page import DIM, HEAD, Line, Page, Span, crop, pad, tint
+from glasscli.cli.views.attn_page import DIM, HEAD, Line, Page, Span, crop, line_width, pad, tint
 from glasscli.model.ops import Array, Mask
 from glasscli.pool import max_pool
 
@@ -26,9 +26,9 @@ SHORT_LABEL = 8  # cells that a token's label keeps at least
 
 @dataclass(frozen=True)
 class Map:
-    """One head's pattern and what stands above it."""
+    """One head's pattern and what stands above it: the first of `titles` that fits."""
 
-    title: str
+    titles: Sequence[str]
     pattern_TS: Array
     mask_TS: Mask
     kv_head: int = 0
@@ -98,28 +98,24 @@ def _even(n_maps: int, across: int) -> int:
 
 
 def _legend(page: Page, plan: _Plan, log: bool) -> list[Line]:
-    shades, bounds = _shades(page), LOG if log else LINEAR
-    spans: Line = [(" softmax  ", HEAD)]
-    spans.append((shades[0], RAMP[0]))
-    names = [f"{bound:g}".lstrip("0") for bound in bounds]
-    spans.append((f" <{names[0]}  ", ""))
-    for shade, color, name in zip(shades[1:], RAMP[1:], names, strict=True):
-        spans += [(shade, color), (f" {name}  ", "")]
+    bounds = [f"{bound:g}".lstrip("0") for bound in (LOG if log else LINEAR)]
+    names = [f"<{bounds[0]}", *bounds]
+    pieces: list[Line] = [[("softmax", HEAD)]]
+    pieces += [
+        [(shade, color), (f" {name}", "")] for shade, color, name in zip(_shades(page), RAMP, names, strict=True)
+    ]
     notes = ["rows read, columns are read", "blank = masked"]
     if plan.pool_rows > 1 or plan.pool_columns > 1:
         notes.insert(0, f"each cell = max of {plan.pool_rows}×{plan.pool_columns}")
     if log:
         notes.insert(0, "log scale")
-    used = sum(cell_len(text) for text, _ in spans)
-    lines, current = [spans], used
-    for note in notes:
-        text = page.safe(note)
-        if current + cell_len(text) + 3 > page.width:
+    pieces += [[(" " + page.safe(note), DIM)] for note in notes]
+    lines: list[Line] = [[(" ", "")]]
+    for piece in pieces:
+        if line_width(lines[-1]) + line_width(piece) > page.width:
             lines.append([(" ", "")])
-            current = 1
-        lines[-1].append((f"{text}   ", DIM))
-        current += cell_len(text) + 3
-    return lines
+        lines[-1] += [*piece, ("  ", "")]
+    return [line[:-1] for line in lines]
 
 
 def _shades(page: Page) -> str:
@@ -137,14 +133,12 @@ def _band(
 ) -> list[Line]:
     n_rows, n_columns = pooled[0][0].shape
     span = max(plan.cell * n_columns, 1)
-    widest = max(span, *(min(cell_len(m.title), 18) for m in maps)) if len(maps) > 1 else page.width - plan.label - 1
-    if plan.label + len(maps) * (widest + GAP) - GAP + 1 > page.width:
-        widest = span
+    titles, widest = _titles(page, maps, span, plan)
     left: Span = (" " * (plan.label + 1), "")
     heads: Line = [left]
     ticks: Line = [left]
-    for m in maps:
-        heads += [(pad(crop(page.safe(m.title), widest), widest), tint(m.kv_head)), (" " * GAP, "")]
+    for m, title in zip(maps, titles, strict=True):
+        heads += [(pad(title, widest), tint(m.kv_head)), (" " * GAP, "")]
         ticks += [(pad(_ticks(n_columns, plan), widest), DIM), (" " * GAP, "")]
     lines = [heads[:-1], ticks[:-1]]
     for i in range(n_rows):
@@ -157,10 +151,21 @@ def _band(
     return lines
 
 
+def _titles(page: Page, maps: Sequence[Map], span: int, plan: _Plan) -> tuple[list[str], int]:
+    """The longest titles that fit all maps of a band, and the cells each map takes with them."""
+    most = (page.width - 1 - plan.label + GAP) // len(maps) - GAP
+    for titles in zip(*(m.titles for m in maps), strict=True):
+        safe = [page.safe(title) for title in titles]
+        widest = max(span, *(cell_len(title) for title in safe))
+        if widest <= most:
+            return safe, widest
+    return [crop(title, most) for title in safe], max(span, most)
+
+
 def _row_label(page: Page, labels: Sequence[str], position: int, plan: _Plan) -> str:
     digits = len(str(len(labels) - 1))
     room = plan.label - digits - 2
-    name = pad(crop(labels[position], room, page.safe("…")), room, right=True)
+    name = pad(crop(labels[position], room), room, right=True)
     return f"{name} {position:>{digits}} "
 
 

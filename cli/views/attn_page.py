@@ -3,7 +3,6 @@
 Views build `Line`s and never print. Colour repeats what the characters say; without colour nothing is lost.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -24,10 +23,11 @@ BAD = "bold red"
 # lightness too, for eyes that don't tell hues apart.
 KV_TINTS = ("#5fafd7", "#d7af5f", "#af87d7", "#87af87")
 
+CUT = "~"  # what stands for "…" without Unicode, as wide as that
 # Without Unicode: what our own texts use, in ASCII. Tokens have an ASCII form of their own.
 _ASCII = {
     "·": ".", "−": "-", "–": "-", "—": "-", "─": "-", "→": "->", "←": "<-", "×": "x", "√": "sqrt", "ᵀ": "^T",
-    "Σ": "sum ", "Δ": "diff", "≤": "<=", "≥": ">=", "²": "^2", "∞": "inf", "…": "...", "½": "1/2", "∂": "d",
+    "Σ": "sum ", "Δ": "diff", "≤": "<=", "≥": ">=", "²": "^2", "∞": "inf", "…": CUT, "½": "1/2", "∂": "d",
     "█": "#", "▓": "=", "▒": "-", "░": ":", "λ": "eigenvalue ", "✓": "ok", "✗": "NO", "‖": "|", "’": "'",
 }  # fmt: skip
 
@@ -58,11 +58,14 @@ class Page:
         return label_of(token.raw, ascii_only=not self.unicode)
 
     def text(self, text: str) -> str:
-        """A whole text on one line, spaces as spaces."""
-        return self.safe(re.sub(r"\s*\n\s*", " ⏎ " if self.unicode else " / ", text))
+        """A whole text on one line, labelled as tokens are, but with spaces as spaces."""
+        words = text.encode("utf-8", "surrogatepass").split(b" ")
+        return " ".join(label_of(word, ascii_only=not self.unicode) for word in words)
 
     def show(self, lines: Iterable[Line]) -> None:
         """Print the lines, in colour if that is wanted."""
+        if not self.unicode:
+            lines = [[(text.replace("…", CUT), style) for text, style in line] for line in lines]
         if not use_color(self.color):
             for line in lines:
                 write("".join(text for text, _ in line).rstrip())
@@ -146,15 +149,15 @@ def flow(
     page: Page, parts: Sequence[str], indent: str = "", style: str = "", between: str = " · ", first: str = ""
 ) -> list[Line]:
     """`parts` with something between them, broken between parts only; no line begins or ends with it."""
-    lines: list[Line] = []
+    texts: list[str] = []
     current, fresh = first, True
     for part in parts:
         joined = current + page.safe(part if fresh else between + part)
         if not fresh and cell_len(joined) > page.width:
-            lines.append([(current, style)])
+            texts.append(current)
             joined = indent + page.safe(part)
         current, fresh = joined, False
-    return [*lines, *wrap(current, page.width, indent, style, first="")]
+    return [line for text in [*texts, current] for line in wrap(text, page.width, indent + "  ", style, first="")]
 
 
 def share(value: float | None) -> str:

@@ -52,17 +52,22 @@ def header(
 
 
 def prompt_lines(page: Page, dump: Dump, demo: bool = False) -> list[Line]:
-    """The prompt, cut with a mark where it is long, and how many tokens it makes."""
+    """The prompt of a dump, see `text_lines`."""
     n_tokens = len(dump.tokens) - max(0, len(dump.chosen) - 1)
+    text = dump.prompt if dump.prompt is not None else "".join(token.text or "" for token in dump.tokens)
+    return text_lines(page, text, n_tokens, demo)
+
+
+def text_lines(page: Page, text: str, n_tokens: int, demo: bool) -> list[Line]:
+    """A text, cut with a mark where it is long, how many tokens it makes, and whether it was ours to choose."""
     note = _count(n_tokens, "token") + ("   (demo text: give your own)" if demo else "")
-    text = dump.prompt if dump.prompt is not None else "".join(page.token(token) for token in dump.tokens)
     label = "prompt  "
     room = page.width - cell_len(label) - cell_len(note) - 3
     shown = page.text(text)
     if cell_len(shown) <= room or room >= 24:
-        return [[(label, DIM), (crop(shown, room, page.safe("…")), ""), (f"   {note}", DIM)]]
+        return [[(label, DIM), (crop(shown, room), ""), (f"   {note}", DIM)]]
     return [
-        [(label, DIM), (crop(shown, page.width - cell_len(label), page.safe("…")), "")],
+        [(label, DIM), (crop(shown, page.width - cell_len(label)), "")],
         *wrap(note, page.width, " " * cell_len(label), DIM),
     ]
 
@@ -116,10 +121,14 @@ def layer_maps(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int], 
     """The patterns of `heads` as shaded maps."""
     group = dump.config.group_size
     maps = [
-        Map(f"head {head} · kv {head // group}", trace.pattern_HTS[head], trace.mask_TS, head // group)
-        for head in heads
+        Map(head_titles(head, head // group), trace.pattern_HTS[head], trace.mask_TS, head // group) for head in heads
     ]
     return heatmaps(page, maps, [page.token(token) for token in dump.tokens], dump.start, log)
+
+
+def head_titles(head: int, kv_head: int) -> tuple[str, ...]:
+    """What stands above a head's map, from long to short."""
+    return (f"head {head} · kv {kv_head}", f"h{head} · kv{kv_head}", f"h{head}")
 
 
 def _count(n: int, name: str) -> str:

@@ -8,7 +8,7 @@ from glasscli.cli.views.attn_decode import chosen_table, decode_screen
 from glasscli.cli.views.attn_heads import explain_screen
 from glasscli.cli.views.attn_numbers import step_numbers
 from glasscli.cli.views.attn_page import DIM, Line, Page, wrap
-from glasscli.cli.views.attn_screen import header, layer_maps, layer_screen
+from glasscli.cli.views.attn_screen import header, layer_maps, layer_screen, prompt_lines
 from glasscli.cli.views.attn_single import head_screen
 from glasscli.cli.views.attn_whatif import blocked_screen, jacobian_screen, what_if_screen
 from glasscli.dump import Dump, SizeError, check_size, dump_attention
@@ -21,7 +21,7 @@ def show(ask: Ask, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> Non
     page = Page.of_stdout(ask.color)
     demo = ask.prompt is None
     if ask.blocked:
-        page.show(blocked_screen(page, dump, dump.layers))
+        page.show([*prompt_lines(page, dump, demo), *blocked_screen(page, dump, dump.layers)])
         return
     prefill = _prefill(loaded, dump) if dump.mode == "decode" and ask.view is None and not steps else {}
     for i, trace in enumerate(dump.layers):
@@ -47,14 +47,12 @@ def _layer(
         return lines
     heads = pick_heads(ask.head, None, config)
     if ask.jacobian:
-        row = one_row(ask, dump)
-        return jacobian_screen(page, dump, trace, heads[0], row)
+        return [*prompt_lines(page, dump, demo), *jacobian_screen(page, dump, trace, heads[0], one_row(ask, dump))]
     if ask.what_if:
         top = header(page, dump, trace, heads, demo, f"what if: {ask.what_if}")
         return [*top, [], *what_if_screen(page, dump, trace, ask.what_if, heads, ask.log)]
-    single_row = dump.n_queries == 1 or (dump.mode == "decode" and ask.rows is not None)
-    if single_row:
-        return decode_screen(page, dump, trace, heads, one_row(ask, dump), prefill)
+    if ask.decode or (ask.rows is not None and (dump.mode == "decode" or dump.n_queries == 1)):
+        return decode_screen(page, dump, trace, heads, one_row(ask, dump), prefill, demo)
     if dump.chosen:
         top = header(page, dump, trace, heads, demo)
         maps = layer_maps(page, dump, trace, heads, ask.log)

@@ -24,6 +24,7 @@ from glasscli.cli.views.attn_page import (
     tint,
     wrap,
 )
+from glasscli.cli.views.attn_screen import head_titles
 from glasscli.dump import Dump
 from glasscli.model.attention import attend, attend_blocked
 from glasscli.model.ops import Array
@@ -49,8 +50,8 @@ def what_if_screen(
     maps, rows = [], []
     for head in heads:
         kv = head // group
-        maps.append(Map(f"head {head} · kv {kv}", trace.pattern_HTS[head], trace.mask_TS, kv))
-        maps.append(Map(f"head {head} {change}", pattern[head], mask, kv))
+        maps.append(Map(head_titles(head, kv), trace.pattern_HTS[head], trace.mask_TS, kv))
+        maps.append(Map((f"head {head} {change}", f"h{head} {change}", change), pattern[head], mask, kv))
         real = sharpness(trace.scores_HTS[head], trace.pattern_HTS[head], dump.start)
         other = sharpness(scores[head], pattern[head], dump.start)
         rows += _rows(page, head, kv, change, real, other)
@@ -130,7 +131,10 @@ def blocked_screen(page: Page, dump: Dump, traces: Sequence[LayerTrace]) -> list
         rows.append([(cell, "") for cell in cells])
     title = ("online softmax", f"blocks of {block} × {block}", "peak memory beside q, k and v")
     lines = flow(page, title, "  ", HEAD)
-    lines += [[], *table(rows, (False, False, True, True, True), gap=2 if page.width >= 60 else 1), []]
+    numbers = table(rows, (False, False, True, True, True))
+    if not fits(page, numbers):
+        numbers = [line for row in rows[1:] for line in _in_words(page, row)]
+    lines += [[], *numbers, []]
     why = (
         "Plain attention holds all scores at once. Blocked attention holds one block of them: it keeps a running "
         "maximum and sum for each row, and rescales what it has when a larger score comes. The result is the same, "
@@ -139,6 +143,13 @@ def blocked_screen(page: Page, dump: Dump, traces: Sequence[LayerTrace]) -> list
     if not all(saved):
         why += " On so few tokens the blocks cost more than they save; give a longer text."
     return [*lines, *wrap(page.safe(why), page.width, " ", DIM)]
+
+
+def _in_words(page: Page, row: Sequence[Span]) -> list[Line]:
+    layer, shape, plain, blocked, gap = (cell for cell, _ in row)
+    return flow(
+        page, (f"layer {layer}: {shape}", f"plain {plain}", f"blocked {blocked}", f"max Δ {gap}"), "  ", first=" "
+    )
 
 
 def _plain(trace: LayerTrace) -> Array:

@@ -1,0 +1,175 @@
+"""`glass dump-attn`: what is refused and in which words, JSON, files."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+from dump_cases import PROMPT, tiny_dump, tiny_folder, write_folder
+from in_process import Ran, glass
+from terminal import environment
+
+from glasscli.steps import STEPS
+
+
+def dump_attn(*args: str, kind: str = "gqa", **settings: Any) -> Ran:
+    return glass("dump-attn", "-m", str(tiny_folder(kind)), *args, **settings)
+
+
+def strict(text: str) -> Any:
+    def refuse(constant: str) -> NoReturn:
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+REFUSED = {
+    "--layer 9": "--layer 9: this model has layers 0–2.",
+    "--layer -1": "--layer -1: this model has layers 0–2.",
+    "--layer x": "--layer x: expected numbers such as 2, 0,2 or 0:2; this model has layers 0–2.",
+    "--layer 0:99999999999": "--layer 0:99999999999: this model has layers 0–2.",
+    "--layer 1 --all": "--layer and --all contradict each other. Give one of them.",
+    "--head 4": "--head 4: this model has query heads 0–3.",
+    "--head 0,7": "--head 0,7: this model has query heads 0–3.",
+    "--step k --head 3": "--head 3: step k has 2 KV heads (0–1). Query head 3 reads KV head 1: --head 1.",
+    "--step cache --head 2": "--head 2: step cache has 2 KV heads (0–1). Query head 2 reads KV head 1: --head 1.",
+    "--step k --head 9": "--head 9: step k has 2 KV heads (0–1).",
+    "--step mask --head 1": "--head 1: step mask is the same for all heads.",
+    "--step values": "no step 'values'. Steps: q, k, v, rope_q, rope_k, cache, scores, mask, softmax, mix, out.",
+    "--rows 15": "--rows 15: there are positions 0–14.",
+    "--rows 7:4": "--rows 7:4: there are positions 0–14.",
+    "--rows first": "--rows first: expected last, a position, or a range a:b; there are positions 0–14.",
+    "--decode --rows 3": "--decode has one row, the last token's. Leave --rows out, or add --new N.",
+    "--new 3 --rows 2": "--rows 2: there are positions 14–16.",
+    "--seed 1": "--seed draws new tokens: give --new N too.",
+    "--heads --explain": "--heads and --explain are different screens. Give one of them.",
+    "--heads --layer 1": "--layer says nothing about --heads.",
+    "--what-if no-mask --decode": "--decode says nothing about --what-if.",
+    "--names tl": "--names tl is for files and --json: add -o FILE.npz or --json.",
+    "--json --head 1": "--head picks what a screen shows; files and JSON hold all heads. Leave it out.",
+    "-o x.txt": "x.txt ends in .txt. Endings: .npz .safetensors .json .csv .svg .html.",
+    "-o nowhere/x.npz": "nowhere/x.npz: there is no folder",
+    "-o x.csv --names hf": "hf names are for .npz .safetensors .json, not for .csv.",
+    "--explain -o x.npz": "-o x.npz says nothing about --explain.",
+}
+
+
+@pytest.mark.parametrize("options", REFUSED)
+def test_what_makes_no_sense_is_refused_in_plain_words(options: str) -> None:
+    ran = dump_attn(*options.split(), PROMPT)
+    assert ran.code == (1 if "nowhere" in options else 2)
+    assert ran.out == ""
+    assert ran.err.startswith(f"glass: {REFUSED[options]}")
+    assert len(ran.err.splitlines()) <= 2
+
+
+def test_an_empty_prompt_starts_from_the_beginning_mark_or_says_there_is_none(tmp_path: Path) -> None:
+    assert "1 token" in dump_attn("").out
+    nothing = write_folder(tmp_path / "nothing", bos_token_id=None, eos_token_id=None)
+    ran = glass("dump-attn", "-m", str(nothing), "")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("glass: the prompt is empty")
+
+
+def test_one_token_has_no_measures_but_no_error() -> None:
+    for more in ((), ("--decode",), ("--heads",), ("--what-if", "no-mask"), ("--step", "jacobian"), ("--head", "1")):
+        ran = dump_attn("a", *more)
+        assert (ran.code, ran.err) == (0, ""), more
+        assert "nan" not in ran.out.lower()
+
+
+def test_a_prompt_past_the_context_is_refused_or_cut(tmp_path: Path) -> None:
+    long = "ab" * 300
+    ran = dump_attn(long)
+    assert ran.code == 2
+    assert ran.err.startswith("glass: the prompt has 600 tokens; this model's context holds 512.\n")
+    assert "--overflow left" in ran.err
+    cut = dump_attn(long, "--overflow", "left", "--rows", "last")
+    assert cut.code == 0
+    assert "glass: the oldest 216 tokens of the prompt were cut, 384 are left\n" in cut.err
+    assert dump_attn(long, "--overflow", "left", "--rows", "last", "-q").err == ""
+
+
+def test_numbers_that_overflow_name_the_step(tmp_path: Path) -> None:
+    from random_llama import settings, tensors
+    from safetensors.numpy import save_file
+
+    folder = write_folder(tmp_path / "hot")
+    weights = tensors(settings(vocab_size=257))
+    weights["model.layers.1.self_attn.v_proj.weight"][:] = 3e38
+    save_file(weights, folder / "model.safetensors")
+    ran = glass("dump-attn", "-m", str(folder), "--layer", "1", PROMPT)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == "glass: layer 1: v is the first step with NaN or infinity in it\n"
+
+
+def test_json_is_strict_and_holds_every_step() -> None:
+    ran = dump_attn("--json", "--layer", "1", PROMPT)
+    assert (ran.code, ran.err) == (0, "")
+    found = strict(ran.out)
+    (layer,) = found["layers"]
+    assert set(STEPS) <= set(layer)
+    np.testing.assert_array_equal(np.float32(layer["q"]["data"]), tiny_dump().layers[0].q_HTE)
+    assert len(found["model"]["weights_sha256"]) == 64
+    hidden = ~np.array(layer["mask"]["data"])
+    assert all(value is None for value in np.array(layer["scores"]["data"], object)[0][hidden])
+
+
+@pytest.mark.parametrize("options", ["--what-if no-scale", "--step jacobian --rows 4", "--heads", "--explain"])
+def test_every_screen_has_a_json_document(options: str) -> None:
+    ran = dump_attn("--json", *options.split(), PROMPT)
+    assert ran.code == 0
+    assert strict(ran.out)["schema"].startswith("glass.")
+
+
+def test_json_past_the_guard_names_the_way_out() -> None:
+    ran = dump_attn("--json", "--all", "ab" * 250)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        "glass: 500 × 500 tokens in 3 layers make about 92 MB of JSON; the limit is 50 MB.\n"
+        "       Try -o FILE.npz, or --rows last, or one --layer, or one --step.\n"
+    )
+    assert strict(dump_attn("--json", "--all", "--rows", "last", "ab" * 250).out)["start"] == 499
+
+
+@pytest.mark.parametrize("ending", ["npz", "safetensors", "json", "csv", "svg", "html"])
+def test_files_are_written_and_said(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"attn.{ending}"
+    ran = dump_attn("-o", str(path), "--layer", "0,2", PROMPT)
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.startswith(f"glass: wrote {path}: ")
+    assert "layers 0, 2, 15 tokens" in ran.err
+    assert path.stat().st_size > 1000
+    assert list(tmp_path.iterdir()) == [path]
+    assert dump_attn("-o", str(path), "-q", PROMPT).err == ""
+
+
+def test_files_take_steps_and_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    dump_attn("-o", str(path), "--layer", "1", "--step", "q,softmax", "--names", "tl", PROMPT)
+    names = [name for name in np.load(path) if name.startswith("blocks")]
+    assert names == ["blocks.1.attn.hook_q", "blocks.1.attn.hook_pattern"]
+
+
+def test_a_full_disk_is_a_clean_error() -> None:
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "glasscli", "dump-attn", PROMPT],
+            stdout=full, stderr=subprocess.PIPE, env=environment(), check=False,
+        )  # fmt: skip
+    assert ran.returncode == 1
+    assert ran.stderr == b"glass: cannot write the output: No space left on device\n"
+
+
+def test_help_ends_with_examples_that_work(make_model_folder: Callable[..., Path]) -> None:
+    text = glass("dump-attn", "--help").out
+    examples = re.findall(r"^ +(glass dump-attn .*)$", text.split("Examples:")[1], re.MULTILINE)
+    assert len(examples) >= 5
+    first = dump_attn("--layer", "2", "The cat saw the dog. The cat")
+    assert first.code == 0
+    assert 'glass dump-attn --layer 2 "The cat saw the dog. The cat"' in examples
