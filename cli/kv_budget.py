@@ -15,6 +15,7 @@ from glasscli.cli import console
 from glasscli.cli import kv_options as o
 from glasscli.cli import kv_parse as parse
 from glasscli.cli.console import Color, note
+from glasscli.cli.kv_said import said_of_heads, said_of_model
 from glasscli.cli.options import ColorOption, Json, Quiet
 from glasscli.cli.views import kv_compare, kv_config, kv_data, kv_sweep, kv_table
 from glasscli.cli.views.kv_screen import Screen
@@ -118,7 +119,7 @@ def run_model(asked: o.Asked, settings: Settings, subject: Subject) -> int:
         kv_data.show_csv([answered])
     else:
         screen = Screen(asked.color)
-        kv_config.show(answered, bandwidth, parse.said_of_model(asked, settings), screen, asked.quiet)
+        kv_config.show(answered, bandwidth, said_of_model(asked, settings), screen, asked.quiet)
         screen.show()
     return verdict(asked, answered)
 
@@ -140,7 +141,7 @@ def run_heads(asked: o.Asked, settings: Settings, heads: Heads) -> int:
     else:
         screen = Screen(asked.color)
         shipped = Settings(tokens=(512,), k_dtype="f32", v_dtype="f32").budget(from_name("glass-1m"))
-        page = kv_table.HeadsPage(heads, variants, answers, bandwidth, shipped, parse.said_of_heads(asked))
+        page = kv_table.HeadsPage(heads, variants, answers, bandwidth, shipped, said_of_heads(asked))
         kv_table.show(page, screen, asked.quiet)
         screen.show()
     return verdict(asked, chosen)
@@ -160,7 +161,7 @@ def run_compare(asked: o.Asked, settings: Settings) -> int:
         kv_data.show_csv(answers)
     else:
         screen = Screen(asked.color)
-        kv_compare.show(answers, parse.said_of_model(asked, settings), screen, asked.quiet)
+        kv_compare.show(answers, said_of_model(asked, settings), screen, asked.quiet)
         screen.show()
     return max(verdict(asked, answered) for answered in answers)
 
@@ -186,7 +187,7 @@ def run_emit(asked: o.Asked, settings: Settings, subject: Subject, available: in
     """The plan as the engine's command line; on stderr, what it will need."""
     assert asked.emit is not None
     answered = answer(subject, settings, available)
-    model = asked.config if asked.config not in (None, "-") else "MODEL"
+    model = parse.loadable(asked)
     words = command_line(asked.emit.value, settings, answered.main, subject.layout.dtype, model, available)
     console.write(shlex.join(words))
     if not asked.quiet:

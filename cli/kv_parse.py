@@ -10,12 +10,12 @@ from glasscli.budget.questions import Settings
 from glasscli.budget.request import ENGINE_OPTIONS
 from glasscli.budget.sizes import LARGEST, parse_bandwidth, parse_bytes, parse_counts
 from glasscli.budget.subjects import MOST_LAYERS, Heads, Subject, divisors_near
-from glasscli.cli.kv_options import Asked, Engine
-from glasscli.cli.views.kv_remarks import Said
+from glasscli.cli.kv_options import Asked, Emit, Engine
 from glasscli.errors import UsageError
 
 CONTEXTS = (1024, 8192, 32768, 131072)
-BANDWIDTH = "3.35TB/s"
+BANDWIDTH = "3.35TB/s"  # an H100 SXM's
+APART = (("--json", "--csv", "--emit"), ("--sweep", "--emit"), ("--sweep", "--require-fit"), ("--compare", "--emit"))
 
 
 def count(option: str, text: str | None, default: int = 1, most: int = LARGEST) -> int:
@@ -84,10 +84,27 @@ def check(asked: Asked) -> None:
         raise UsageError("--dtype sets both K and V; leave it out beside --k-dtype and --v-dtype")
     if asked.require_fit and asked.budget is None:
         raise UsageError("--require-fit needs --budget, like --budget 24GiB")
-    forms = [("--json", asked.as_json), ("--csv", asked.as_csv), ("--emit", asked.emit)]
-    chosen = [name for name, value in forms if value]
-    if len(chosen) > 1:
-        raise UsageError(f"{' and '.join(chosen)}: one form of output at a time")
+    for forms in (
+        ("--json", "--csv", "--emit"),
+        ("--sweep", "--emit"),
+        ("--sweep", "--require-fit"),
+        ("--compare", "--emit"),
+    ):
+        chosen = [name for name in forms if given_forms(asked)[name]]
+        if len(chosen) > 1:
+            raise UsageError(f"{' and '.join(chosen)} don't go together")
+
+
+def given_forms(asked: Asked) -> dict[str, bool]:
+    """Which options were given that decide the form of the answer."""
+    return {
+        "--json": asked.as_json,
+        "--csv": asked.as_csv,
+        "--emit": asked.emit is not None,
+        "--sweep": asked.sweep,
+        "--require-fit": asked.require_fit,
+        "--compare": asked.compare is not None,
+    }
 
 
 def heads(asked: Asked) -> Heads:
@@ -125,39 +142,6 @@ def settings(asked: Asked) -> Settings:
     )
 
 
-def said_of_heads(asked: Asked) -> Said:
-    """What head counts alone leave open, as flags that can be pasted, and flags to try."""
-    flags: list[tuple[str, object, str]] = [("--hkv", asked.hkv, asked.hq or ""), ("--layers", asked.layers, "32")]
-    flags += [("--head-dim", asked.head_dim, "128")]
-    if asked.k_dtype is None or asked.v_dtype is None:
-        flags.append(("--dtype", asked.dtype, "f16"))
-    flags += [("--batch", asked.batch, "1"), ("--ctx", asked.tokens, written(CONTEXTS))]
-    assumed = tuple(f"{name} {default}" for name, value, default in flags if value is None)
-    return Said(assumed, tries(asked, ("--ctx 8k,128k", asked.tokens), ("--k-dtype q8_0", asked.k_dtype)))
-
-
-def said_of_model(asked: Asked, plan: Settings) -> Said:
-    """What was not said about a model, as flags that can be pasted, and flags to try."""
-    flags = (
-        ("--batch", asked.batch, "1"),
-        ("--engine", asked.engine, "logical"),
-        ("--ctx", asked.tokens, written(plan.tokens)),
-    )
-    assumed = tuple(f"{name} {default}" for name, value, default in flags if value is None)
-    return Said(assumed, tries(asked, ("--batch 8", asked.batch)))
-
-
-def tries(asked: Asked, *more: tuple[str, object]) -> tuple[str, ...]:
-    """Flags worth trying that have not been used."""
-    flags = [*more, ("--engine vllm", asked.engine), ("--budget 80GB", asked.budget)]
-    return (*(flag for flag, used in flags if used is None), "--sweep", "--json")
-
-
-def written(counts: Sequence[int]) -> str:
-    """Counts as a person would type them: `1k,8k,100`."""
-    return ",".join(f"{n // 1024}k" if n % 1024 == 0 else f"{n}" for n in counts)
-
-
 def shortened(asked: Asked, plan: Settings, subject: Subject) -> Settings:
     """`plan` with default contexts that the model was made for."""
     most = subject.logical.max_positions
@@ -186,6 +170,15 @@ def span(asked: Asked, plan: Settings, subjects: Sequence[Subject]) -> tuple[int
     most = [subject.logical.max_positions or CONTEXTS[-1] for subject in subjects]
     last = plan.tokens[0] if asked.tokens else max(most)
     return max(1, min(128, last // 8)), last
+
+
+def loadable(asked: Asked) -> str:
+    """What an engine is to load: the folder of the config for vLLM, else a name to fill in."""
+    if asked.emit is Emit.llama_cpp:
+        return "MODEL.gguf"
+    path = Path(asked.config or "-")
+    folder = path if path.is_dir() else path.parent if path.name == "config.json" else None
+    return "MODEL" if folder is None else str(folder)
 
 
 def where(name: str) -> str:

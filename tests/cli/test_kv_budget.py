@@ -329,7 +329,7 @@ class TestEmit:
         args = ("--model", "gemma-3-27b", "--batch", "4", "--ctx", "16k", "--k-dtype", "q8_0", "--v-dtype", "q4_0")
         ran = glass("kv-budget", *args, "-s", "swa_full=true", "--pp", "2", "--emit", "llama.cpp", "-q")
         assert ran.out == (
-            "llama-server -m MODEL -c 65536 -np 4 -ctk q8_0 -ctv q4_0 -fa on -sm layer -ts 1,1"
+            "llama-server -m MODEL.gguf -c 65536 -np 4 -ctk q8_0 -ctv q4_0 -fa on -sm layer -ts 1,1"
             " --kv-unified --swa-full\n"
         )
         assert ran.err == ""
@@ -338,8 +338,9 @@ class TestEmit:
         folder = tmp_path / "my model; rm -rf"
         folder.mkdir()
         (folder / "config.json").write_text(json.dumps(LLAMA))
-        ran = glass("kv-budget", "--config", str(folder), "--emit", "vllm", "-q", "--ctx", "1k")
-        assert f"vllm serve '{folder}' " in ran.out
+        for path in (folder, folder / "config.json"):
+            ran = glass("kv-budget", "--config", str(path), "--emit", "vllm", "-q", "--ctx", "1k")
+            assert f"vllm serve '{folder}' " in ran.out
 
     @pytest.mark.parametrize(
         ("args", "says"),
