@@ -67,4 +67,8 @@ def _repaired(prompt: str) -> str:
     """An argument as the UTF-8 it was, also where the locale made Python take it for ASCII."""
     if prompt.isascii() or not any("\ud800" <= c <= "\udfff" for c in prompt):
         return prompt
-    return decode(os.fsencode(prompt), "the prompt")
+    try:
+        data = os.fsencode(prompt)
+    except UnicodeEncodeError as error:  # half of a surrogate pair, which no file system encoding made
+        raise UsageError(f"the prompt is not valid Unicode at character {error.start + 1}") from None
+    return decode(data, "the prompt")

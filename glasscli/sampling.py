@@ -22,6 +22,8 @@ GREEDY_BELOW = 1e-6
 # A sum that reaches top_p but for rounding has reached it: float32 logits can't tell the two apart.
 MASS_ROUNDING = 1e-7
 
+_HUGE = 1e300
+
 
 @dataclass(frozen=True)
 class SamplingParams:
@@ -131,7 +133,9 @@ def penalize(scores: Array, seen_ids: Sequence[int], penalty: float) -> Array:
     scores = scores.copy()
     ids = np.asarray(seen_ids, dtype=np.intp)
     seen = scores[ids]
-    scores[ids] = np.where(seen < 0, seen * penalty, seen / penalty)
+    with np.errstate(over="ignore"):
+        seen = np.where(seen < 0, seen * penalty, seen / penalty)
+    scores[ids] = seen.clip(-_HUGE, _HUGE)  # never infinite: inf - inf is no number
     return scores
 
 

@@ -187,12 +187,15 @@ def test_what_a_step_tells_is_what_the_model_says(loaded: LoadedModel) -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-@pytest.mark.parametrize(("where", "named"), [("qkv", "layer 1, q"), ("down", "layer 2, x")])
+@pytest.mark.parametrize(
+    ("layer", "where", "named"),
+    [(1, "qkv", "layer 1, q"), (1, "down", "layer 2, x"), (2, "down", "after the attention of layer 2")],
+)
 def test_bad_numbers_give_no_text_and_the_first_bad_tensor(
-    make_model_folder: Callable[..., Path], bad: float, where: str, named: str
+    make_model_folder: Callable[..., Path], bad: float, layer: int, where: str, named: str
 ) -> None:
     loaded = load_model(make_model_folder())
-    block = loaded.model.weights.blocks[1]
+    block = loaded.model.weights.blocks[layer]
     getattr(block, where)[...] = bad
     run = generate(loaded, "Once")
     with pytest.raises(GlassError) as error:

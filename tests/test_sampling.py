@@ -83,6 +83,18 @@ def test_the_penalty_looks_at_the_sign_and_counts_a_token_once() -> None:
     np.testing.assert_array_equal(scores, [2.0, -2.0, 0.0, 4.0])
 
 
+@pytest.mark.parametrize("penalty", [5e-324, 1e-300, 1e300, 1.7e308])
+@pytest.mark.parametrize("temperature", [0.0, 2e-6, 1.0, 1e308])
+def test_a_wild_penalty_overflows_nothing(penalty: float, temperature: float) -> None:
+    logits = np.array([30.0, -30.0, 20.0, -1.0], dtype=np.float32)
+    params = SamplingParams(temperature, repetition_penalty=penalty)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chosen = pick(logits, params, seen_ids=[0, 1, 2, 3], u=0.5)
+        assert pick(logits, params, seen_ids=[0, 1], u=0.0).token_id == (0 if penalty < 1 or temperature > 1e300 else 2)
+    assert 0 < chosen.p_sampled <= 1
+
+
 def test_the_penalty_comes_before_the_temperature_and_acts_when_greedy() -> None:
     logits = np.array([2.0, 1.9, -1.0], dtype=np.float32)
     assert pick(logits, SamplingParams(0.0), seen_ids=[0]).token_id == 0
@@ -171,11 +183,11 @@ def test_draws_follow_the_probabilities() -> None:
 @given(st.lists(st.floats(-30, 30, width=32), min_size=1, max_size=60), st.floats(0, 1, exclude_max=True), st.data())
 def test_whatever_the_settings_the_pick_is_a_kept_token(values: list[float], u: float, data: st.DataObject) -> None:
     params = SamplingParams(
-        temperature=data.draw(st.floats(0, 100)),
+        temperature=data.draw(st.floats(0, 1e308)),
         top_k=data.draw(st.integers(0, 70)),
         top_p=data.draw(st.floats(0, 1)),
         min_p=data.draw(st.floats(0, 1)),
-        repetition_penalty=data.draw(st.floats(0.1, 10)),
+        repetition_penalty=data.draw(st.floats(1e-320, 1e308)),
     )
     logits = np.array(values, dtype=np.float32)
     chosen = pick(logits, params, seen_ids=[0], u=u)

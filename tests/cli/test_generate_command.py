@@ -37,6 +37,7 @@ def text_of(run: Ran) -> str:
         (["x", "--temperature", "nan"], "temperature is nan"),
         (["x", "--temperature", "inf"], "temperature is inf"),
         (["x", "-t", "-1"], "temperature is -1.0"),
+        (["half \ud800"], "not valid Unicode at character 6"),
         (["x", "-t", "warm"], "'warm' is not a valid float"),
         (["x", "--top-k", "-3"], "top-k is -3"),
         (["x", "--top-p", "1.5"], "top-p is 1.5"),
