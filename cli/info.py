@@ -7,6 +7,17 @@ import typer
 from glasscli.cli.console import Color, write_json
 from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
 
+EPILOG = """\b
+Reads the headers of the weight files, not the numbers: a large model takes no longer than a small one, and numbers
+that are damaged are found by generate and dump-attn, not here.
+
+\b
+Examples:
+  glass info
+  glass info --tensors
+  glass info -m path/to/llama --json
+"""
+
 
 def command(
     model: ModelDir = None,
@@ -15,12 +26,7 @@ def command(
     color: ColorOption = Color.auto,
     quiet: Quiet = False,
 ) -> None:
-    """Show what a model folder holds: settings, parameters, tensors, cache bytes per token, tokenizer, files.
-
-    Reads the headers of the weight files, not the numbers, so that a large model takes no longer than a small one.
-
-    Example:  glass info -m path/to/llama
-    """
+    """Show what a model folder holds: settings, parameters, tensors, cache bytes per token, tokenizer, files."""
     from glasscli.facts import read_facts
     from glasscli.load import shipped_folder
 

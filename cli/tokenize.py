@@ -9,6 +9,18 @@ from glasscli.cli.console import Color, is_terminal, write_json
 from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
 from glasscli.errors import UsageError
 
+EPILOG = """\b
+A row a token: its number, its id, the piece, its bytes in hexadecimal. A piece like <0xE2> is a byte that is no
+character by itself; the row says which character it belongs to. What the tokenizer puts in front is shown too.
+
+\b
+Examples:
+  glass tokenize "The cat sat." --merges
+  glass tokenize "日本 🙂" --json
+  echo "Lily had a red ball" | glass tokenize
+  glass tokenize "The end<|endoftext|>" --special
+"""
+
 
 def command(
     text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The text; - or a pipe reads stdin.")] = None,
@@ -19,10 +31,7 @@ def command(
     color: ColorOption = Color.auto,
     quiet: Quiet = False,
 ) -> None:
-    """Show the tokens of a text: ids, pieces, bytes, and which tokens hold only a part of a character.
-
-    Example:  glass tokenize "The cat sat" --merges
-    """
+    """Show the tokens of a text: ids, pieces, bytes, and which tokens hold only a part of a character."""
     from glasscli.cli.prompt_text import prompt_text
     from glasscli.folder import model_folder
     from glasscli.load import shipped_folder

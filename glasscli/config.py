@@ -98,6 +98,8 @@ class ModelConfig:
             return _translate(settings)
         except ConfigError as error:
             raise ConfigError(f"{source}: {error}", error.field) from None
+        except RecursionError:
+            raise ConfigError(f"{source}: nested too deep") from None
 
 
 def load_config(folder: Path) -> ModelConfig:

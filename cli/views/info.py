@@ -8,6 +8,7 @@ from glasscli.cli.console import Color, is_terminal, note
 from glasscli.cli.views.kv_screen import Screen
 from glasscli.config import ModelConfig
 from glasscli.facts import Facts
+from glasscli.load import SHIPPED, shipped_folder
 from glasscli.weight_file import TensorInfo
 
 LAYER = re.compile(r"^(model\.layers\.)(\d+)(\..*)$")
@@ -19,7 +20,8 @@ def show(facts: Facts, every: bool, color: Color = Color.auto, quiet: bool = Fal
     screen = Screen(color)
     dtypes = "+".join(sorted({info.dtype for info in facts.tensors}))
     title = [f"{facts.n_parameters:,} parameters", f"{dtypes}, {format_bytes(facts.stored_bytes)}", "LlamaForCausalLM"]
-    screen.say(screen.plain(str(facts.folder)), "bold")
+    shipped = facts.folder == shipped_folder()
+    screen.say(f"{SHIPPED}, the model that comes with glass" if shipped else screen.plain(str(facts.folder)), "bold")
     screen.flow("", title, gap=3)
     screen.blank()
     for label, pieces in _sections(facts):
@@ -62,14 +64,14 @@ def _layers(config: ModelConfig) -> list[str]:
         f"width {config.dim:,}",
         f"{config.n_heads} query heads → {config.n_kv_heads} KV ({share}) of {config.head_dim}",
         f"MLP {config.ffn_dim:,}",
-        f"norm ε {config.norm_eps:g}",
+        f"norm eps {config.norm_eps:g}",
         f"biases in {' and '.join(biases)}" if biases else "no biases",
     ]
 
 
 def _rotary(config: ModelConfig) -> list[str]:
     rope = config.rope
-    pieces = [rope.kind, f"θ {rope.theta:,g}", f"context {config.max_seq_len:,}"]
+    pieces = [rope.kind, f"theta {rope.theta:,g}", f"context {config.max_seq_len:,}"]
     if rope.kind != "default":
         pieces.insert(1, f"factor {rope.factor:g}")
     if rope.kind == "llama3":

@@ -89,10 +89,10 @@ def _merges(screen: Screen, words: Sequence[Word]) -> None:
 
 def _totals(screen: Screen, text: str, tokens: Sequence[Token]) -> list[str]:
     """How much text became how many tokens."""
-    n_bytes, n_own = len(text.encode()), sum(token.kind == "text" for token in tokens)
+    n_bytes, own = len(text.encode()), [len(token.data) for token in tokens if token.kind == "text"]
     items = [_count(len(text), "character"), _count(n_bytes, "byte"), f"→ {_count(len(tokens), 'token')}"]
-    if n_own and n_bytes:
-        items.append(f"{n_bytes / n_own:.2f} bytes a token of text")
+    if own:
+        items.append(f"{sum(own) / len(own):.2f} bytes a token of text")
     if n_special := sum(token.kind == "special" for token in tokens):
         items.append(f"{n_special:,} special")
     if n_unknown := sum(token.kind == "unknown" for token in tokens):

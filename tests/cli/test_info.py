@@ -1,6 +1,7 @@
 """`glass info` as it is typed, on good folders, odd ones and hostile ones."""
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from safetensors.numpy import save_file
 
 from glasscli.cache import KVCache
 from glasscli.cli.app import main
+from glasscli.cli.info import EPILOG
 from glasscli.facts import read_facts
 from glasscli.load import load_model, shipped_folder
 
@@ -35,6 +37,7 @@ def document(capsys: pytest.CaptureFixture[str], folder: Path) -> Any:
 def test_the_shipped_model(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = run(capsys)
     assert err == ""
+    assert out.startswith("glass-1m, the model that comes with glass\n")
     assert "918,656 parameters" in out
     assert "4 query heads → 2 KV (2 share one) of 32" in out
     assert "2.0 KiB a token" in out
@@ -95,9 +98,21 @@ def test_no_line_is_too_wide_and_nothing_is_lost(
     assert ("model.layers.3.mlp.up_proj.weight" in joined) == bool(every)
 
 
+def test_a_terminal_that_knows_ascii_only(make_model_folder: MakeFolder) -> None:
+    import os
+
+    environment = {**os.environ, "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    folder = make_model_folder(rope_parameters=LLAMA3_ROPE)
+    command = [sys.executable, "-m", "glasscli", "info", "-m", str(folder)]
+    result = subprocess.run(command, capture_output=True, env=environment, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.isascii()
+    assert b"\\u" not in result.stdout  # nothing that had to be escaped
+
+
 def test_rotary_scaling_is_told(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
     out, _ = run(capsys, "-m", str(make_model_folder(rope_parameters=LLAMA3_ROPE, attention_bias=True)))
-    assert "llama3   factor 8   θ 10,000   context 512   trained at 64, frequencies 1–4" in out
+    assert "llama3   factor 8   theta 10,000   context 512   trained at 64, frequencies 1–4" in out
     assert "biases in attention" in out
 
 
@@ -138,6 +153,16 @@ def test_damage_is_one_clean_error(capsys: pytest.CaptureFixture[str], make_mode
     assert out == ""
     assert err.count("\n") == 1
     assert "is empty (0 bytes)" in err
+
+
+def test_help_ends_with_examples_that_work(capsys: pytest.CaptureFixture[str], tiny_model_folder: Path) -> None:
+    assert main(["info", "--help"]) == 0
+    shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    examples = [line.strip() for line in EPILOG.splitlines() if "  glass info" in line]
+    assert len(examples) == 3
+    assert shown[-len(examples) :] == examples
+    for example in examples:
+        run(capsys, *shlex.split(example.replace("path/to/llama", str(tiny_model_folder)))[2:])
 
 
 def test_needs_no_numpy() -> None:

@@ -1,7 +1,9 @@
 """`glass tokenize` as it is typed: pages at many widths, JSON, stdin, and what must not reach a terminal."""
 
+import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ from rich.cells import cell_len
 from tokenizers import Tokenizer
 
 from glasscli.cli.app import main
+from glasscli.cli.tokenize import EPILOG
 
 TEXT = "The  cat, 日本 é 🙂 👩‍👩‍👧\n\ta\x00"
 
@@ -145,6 +148,19 @@ def test_bad_folders(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     code, err = fails(capsys, "-m", str(tmp_path / "none"), "hi")
     assert code == 1
     assert "does not exist" in err
+
+
+def test_help_ends_with_examples_that_work(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert main(["tokenize", "--help"]) == 0
+    shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    examples = [line.strip() for line in EPILOG.splitlines() if "glass tokenize " in line or "| glass" in line]
+    assert len(examples) == 4
+    assert shown[-len(examples) :] == examples
+    for example in examples:
+        words = shlex.split(example)
+        at = words.index("glass")
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(" ".join(words[1 : at - 1]).encode())))
+        assert "3" in run(capsys, *words[at + 2 :])
 
 
 # --- as a process -----------------------------------------------------------------------------------------------
