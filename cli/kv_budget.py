@@ -21,7 +21,11 @@ from glasscli.cli.views import kv_compare, kv_config, kv_data, kv_sweep, kv_tabl
 from glasscli.cli.views.kv_screen import Screen
 from glasscli.errors import ConfigError, GlassError, UsageError
 
-EPILOG = """\b
+EPILOG = f"""\b
+Settings of an engine (-s NAME=VALUE):
+{parse.known_settings()}
+
+\b
 Examples:
   glass kv-budget --hq 32 --hkv 8 --ctx 8k,128k
   glass kv-budget --config path/to/config.json --budget 24GiB --batch 4

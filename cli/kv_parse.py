@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from glasscli.budget.dtypes import dtype_named
@@ -212,6 +213,19 @@ def options(asked: Asked) -> dict[str, Any]:
             raise UsageError(f"--page: {engine(asked)} has no pages")
         found["block_size"] = count("--page", asked.page, most=2**30)
     return found
+
+
+def known_settings() -> str:
+    """Every setting of every engine and what it is unless set, as a block of the help, 78 columns wide."""
+    lines = []
+    for engine, options in ENGINE_OPTIONS.items():
+        if engine != "logical":
+            lines += [f"  {engine}"] if options else []
+        for name, option in options.items() if engine != "logical" else ():
+            first, *more = wrap(option.says, 44)
+            lines.append(f"    {f'{name}={str(option.default).lower()}':<29} {first}")
+            lines += [" " * 34 + text for text in more]
+    return "\n".join(lines)
 
 
 def setting_value(text: str, value: str, kind: type) -> bool | int | str:

@@ -55,7 +55,8 @@ def vllm(settings: Settings, budget: Budget, model_dtype: str, model: str, avail
     known: dict[str, Callable[[Any], list[str]]] = {
         "block_size": lambda value: ["--block-size", f"{value}"],
         "max_num_batched_tokens": lambda value: ["--max-num-batched-tokens", f"{value}"],
-        "max_model_len": lambda value: [],
+        "hybrid_manager": lambda value: [] if value else ["--disable-hybrid-kv-cache-manager"],
+        "mamba_cache_mode": lambda value: ["--mamba-cache-mode", value],
     }
     return words + told("vLLM", settings.options, known)
 
@@ -79,7 +80,7 @@ def llama_cpp(settings: Settings, budget: Budget, model: str) -> list[str]:
         message = "llama-server keeps a prefix in every slot that uses it; it can't be told to share one"
         raise ConfigError(message, "prefix_shared")
     words = ["llama-server", "-m", model, "-c", f"{settings.main * settings.batch}"]
-    words += ["-np", f"{settings.batch}", "-ctk", k, "-ctv", v]
+    words += ["-np", f"{settings.options.get('n_seq_max', settings.batch)}", "-ctk", k, "-ctv", v]
     words += ["-fa", "on"] if v not in FLOATS else []  # a quantised V needs flash attention
     words += ["-sm", "layer", "-ts", ",".join("1" * settings.pp)] if settings.pp > 1 else []
     if settings.batch > 1 and settings.options.get("kv_unified", True):

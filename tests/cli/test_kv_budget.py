@@ -334,6 +334,15 @@ class TestEmit:
         )
         assert ran.err == ""
 
+    def test_settings_become_flags_or_are_refused(self) -> None:
+        args = ("kv-budget", "--model", "qwen3.6-27b", "--ctx", "8k", "-q", "--emit")
+        vllm = glass(*args, "vllm", "-s", "hybrid_manager=off", "-s", "mamba_cache_mode=align", "--page", "32")
+        assert vllm.out.endswith(" --disable-hybrid-kv-cache-manager --mamba-cache-mode align --block-size 32\n")
+        llama = glass(*args, "llama.cpp", "-s", "n_seq_max=4", "-s", "n_ubatch=1024", "-s", "kv_unified=no")
+        assert llama.out == "llama-server -m MODEL.gguf -c 8192 -np 4 -ctk f16 -ctv f16 -ub 1024 --no-kv-unified\n"
+        refused = glass(*args, "llama.cpp", "-s", "kv_pad=32")
+        assert (refused.code, refused.err) == (1, "glass: llama.cpp's command line has no flag for kv_pad\n")
+
     def test_paths_are_quoted(self, tmp_path: Path) -> None:
         folder = tmp_path / "my model; rm -rf"
         folder.mkdir()
