@@ -9,7 +9,7 @@ from glasscli.cli.attn_options import Ask
 from glasscli.cli.attn_select import pick_heads, pick_layers, pick_rows
 from glasscli.cli.console import note, write_json
 from glasscli.cli.prompt_text import prompt_text
-from glasscli.dump import Dump, SizeError, dump_attention, dump_decode
+from glasscli.dump import Dump, SizeError, dump_attention, dump_decode, take_rows
 from glasscli.errors import UsageError
 from glasscli.export import check_export, export_dump
 from glasscli.export.document import check_json_size, document
@@ -86,7 +86,7 @@ def make_dump(
     if ask.decode or new_ids:
         dump = dump_decode(loaded, ids, layers, new_ids)
         if ask.rows is not None:
-            pick_rows(ask.rows, dump.start, len(dump.tokens))
+            dump = take_rows(dump, *pick_rows(ask.rows, dump.start, len(dump.tokens)))
     else:
         dump = dump_attention(loaded, ids, layers, rows=pick_rows(ask.rows, 0, len(ids)))
     return replace(dump, prompt=text)

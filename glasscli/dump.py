@@ -55,6 +55,7 @@ class Dump:
     """Layers of one run, with all that is needed to read them.
 
     Attributes:
+        n_prompt: tokens of the prompt, also where fewer were read or more were written.
         tokens: what the keys stand for, S of them.
         mode: `prefill` (queries computed together) or `decode` (one at a time, from the cache).
         start: position of the first query.
@@ -66,6 +67,7 @@ class Dump:
     model: str
     config: ModelConfig
     prompt: str | None
+    n_prompt: int
     tokens: tuple[Token, ...]
     mode: str
     start: int
@@ -110,7 +112,7 @@ def dump_attention(
     if first:
         loaded.model(ids[:first], cache, last_only=True)
     trace = _traced(loaded, ids[first:stop], cache, wanted)
-    return _dump(loaded, prompt, ids[:stop], "prefill", first, trace)
+    return replace(_dump(loaded, prompt, ids[:stop], "prefill", first, trace), n_prompt=len(ids))
 
 
 def dump_decode(
@@ -134,7 +136,22 @@ def dump_decode(
         loaded.model(ids[:start], cache, last_only=True)
     steps = [_traced(loaded, [token_id], cache, wanted) for token_id in ids[start:]]
     dump = _dump(loaded, prompt, ids, "decode", start, [join_steps(parts) for parts in zip(*steps, strict=True)])
-    return replace(dump, chosen=tuple(token_of(loaded.tokenizer, token_id) for token_id in new_ids))
+    chosen = tuple(token_of(loaded.tokenizer, token_id) for token_id in new_ids)
+    return replace(dump, n_prompt=start + 1, chosen=chosen)
+
+
+def take_rows(dump: Dump, first: int, stop: int) -> Dump:
+    """The queries at positions `first` to `stop − 1` of a dump, and the keys that were there by then."""
+    rows = slice(first - dump.start, stop - dump.start)
+    vectors = ("q_HTE", "k_KTE", "v_KTE", "rope_q_HTE", "rope_k_KTE", "mix_HTE")
+    layers = []
+    for trace in dump.layers:
+        parts: dict[str, Any] = {name: getattr(trace, name)[rows] for name in ("x_TD", "normed_TD", "out_TD")}
+        parts |= {name: getattr(trace, name)[:, rows] for name in vectors}
+        parts |= {name: getattr(trace, name)[:, rows, :stop] for name in ("scores_HTS", "pattern_HTS")}
+        parts |= {name: getattr(trace, name)[:, :stop] for name in ("cache_k_KSE", "cache_v_KSE")}
+        layers.append(replace(trace, start=first, mask_TS=trace.mask_TS[rows, :stop], **parts))
+    return replace(dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers))
 
 
 def check_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int) -> None:
@@ -224,6 +241,7 @@ def _dump(
         model=loaded.folder.name,
         config=loaded.config,
         prompt=prompt if isinstance(prompt, str) else None,
+        n_prompt=len(ids),
         tokens=tuple(token_of(loaded.tokenizer, token_id) for token_id in ids),
         mode=mode,
         start=start,

@@ -9,7 +9,15 @@ from dump_cases import PROMPT, tiny, tiny_decode, tiny_dump, write_folder
 
 from glasscli.checks import check_layer, describe_sharing, human_bytes, kv_head_of
 from glasscli.checks import tiny as tiny_number
-from glasscli.dump import MAX_TRACE_BYTES, SizeError, check_size, dump_attention, dump_decode, first_not_finite
+from glasscli.dump import (
+    MAX_TRACE_BYTES,
+    SizeError,
+    check_size,
+    dump_attention,
+    dump_decode,
+    first_not_finite,
+    take_rows,
+)
 from glasscli.errors import CheckpointError, UsageError
 from glasscli.load import load_model
 from glasscli.model.attention import attend, attend_blocked, causal_mask
@@ -189,3 +197,15 @@ def test_sharing_is_told_shortly_for_many_heads() -> None:
     assert describe_sharing([0, 0, 1, 1]) == "q0 q1 → kv0  q2 q3 → kv1"
     assert describe_sharing([0] * 8) == "q0–7 → kv0"
     assert describe_sharing([h // 4 for h in range(32)]) == "q0–3 → kv0  …  q28–31 → kv7"
+
+
+def test_rows_taken_from_a_dump_are_those_of_a_shorter_run() -> None:
+    part = take_rows(tiny_dump(), 4, 7)
+    same = dump_attention(tiny(), PROMPT, [1], rows=(4, 7))
+    assert (part.start, part.n_queries, part.tokens) == (same.start, same.n_queries, same.tokens)
+    assert part.n_prompt == same.n_prompt == 15
+    for name in STEPS:
+        ours, theirs = step_array(part.layers[0], name), step_array(same.layers[0], name)
+        np.testing.assert_allclose(ours, theirs, atol=2e-6, err_msg=name)
+    steps = tiny_decode(5)
+    assert take_rows(steps, 16, 18).chosen == steps.chosen[2:4]

@@ -38,16 +38,15 @@ def decode_screen(
     dump: Dump,
     trace: LayerTrace,
     heads: Sequence[int],
-    row: int,
     prefill: LayerTrace | None,
     demo: bool = False,
 ) -> list[Line]:
-    """The step of query `row` (counted from the first traced one).
+    """The step of a dump with a single query.
 
     Args:
         prefill: the same layer as one prefill of all tokens computes it, to compare with.
     """
-    position = dump.start + row
+    position = dump.start
     one = len(heads) == 1
     who = f" head {heads[0]} → kv {heads[0] // dump.config.group_size}" if one else ""
     if dump.mode == "decode":
@@ -55,29 +54,29 @@ def decode_screen(
     else:
         what, size = f"row {position} of the prefill", f"1 query × {position + 1} keys"
     lines = flow(page, (what, f"layer {trace.layer}{who}", f"start {position}", size), "  ", HEAD)
-    lines += [*prompt_lines(page, dump, demo), *_facts(page, dump, trace, row)]
+    lines += prompt_lines(page, dump, demo)
     if dump.mode == "decode":
-        lines += _compare(page, dump, trace, row, prefill)
-    return [*lines, [], *_bars(page, dump, trace, heads, row)]
+        lines += [*_facts(page, dump), *_compare(page, dump, trace, prefill)]
+    return [*lines, [], *_bars(page, dump, trace, heads)]
 
 
-def _facts(page: Page, dump: Dump, trace: LayerTrace, row: int) -> list[Line]:
-    position = dump.start + row
+def _facts(page: Page, dump: Dump) -> list[Line]:
+    position = dump.start
     per_token = 2 * 4 * dump.config.n_kv_heads * dump.config.head_dim
     reads = f"reads {human_bytes(per_token * (position + 1))} of keys and values, adds {human_bytes(per_token)}"
     token = page.token(dump.tokens[position])
-    chosen = f", and chose {page.token(dump.chosen[row])}" if dump.chosen else ""
+    chosen = f", and chose {page.token(dump.chosen[0])}" if dump.chosen else ""
     return wrap(page.safe(f"query {token} {reads}{chosen}"), page.width, "  ", first=" ")
 
 
-def _compare(page: Page, dump: Dump, trace: LayerTrace, row: int, prefill: LayerTrace | None) -> list[Line]:
+def _compare(page: Page, dump: Dump, trace: LayerTrace, prefill: LayerTrace | None) -> list[Line]:
     if prefill is None:
         return wrap("not compared: one prefill of all tokens would be too large", page.width, "  ", DIM, first=" ")
-    position = dump.start + row
+    position = dump.start
     weights = largest_difference(
-        trace.pattern_HTS[:, row, : position + 1], prefill.pattern_HTS[:, position, : position + 1]
+        trace.pattern_HTS[:, 0, : position + 1], prefill.pattern_HTS[:, position, : position + 1]
     )
-    out = largest_difference(trace.out_TD[row], prefill.out_TD[position])
+    out = largest_difference(trace.out_TD[0], prefill.out_TD[position])
     n = len(prefill.out_TD)
     ok = max(weights, out) < CLOSE
     says = "equals" if ok else "DIFFERS from"
@@ -85,10 +84,10 @@ def _compare(page: Page, dump: Dump, trace: LayerTrace, row: int, prefill: Layer
     return wrap(page.safe(text), page.width, "  ", "" if ok else BAD, first=" ")
 
 
-def _bars(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int], row: int) -> list[Line]:
-    position = dump.start + row
-    weights = trace.pattern_HTS[list(heads), row, : position + 1]
-    scores = trace.scores_HTS[list(heads), row, : position + 1]
+def _bars(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int]) -> list[Line]:
+    position = dump.start
+    weights = trace.pattern_HTS[list(heads), 0, : position + 1]
+    scores = trace.scores_HTS[list(heads), 0, : position + 1]
     keys = _shown_keys(weights)
     labels = [page.token(dump.tokens[key]) for key in keys]
     n_digits = len(str(position))

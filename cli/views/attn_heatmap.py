@@ -17,7 +17,7 @@ LINEAR = (0.05, 0.2, 0.4, 0.7)
 LOG = (0.001, 0.01, 0.1, 0.5)
 SHADES = "·░▒▓█"
 ASCII_SHADES = ".:-=#"
-RAMP = ("#6c7086", "#4673b8", "#2aa198", "#8fc93a", "#fde724")  # dark to bright; told apart without red or green
+RAMP = ("#6c7086", "#5580cc", "#2aa198", "#8fc93a", "#fde724")  # dark to bright; told apart without red or green
 GAP = 3
 MAX_ROWS = 48  # of a map; more are pooled
 MAX_WIDE = 24  # columns; up to here a column may take two cells

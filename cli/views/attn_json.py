@@ -6,7 +6,6 @@ from typing import Any
 from glasscli.census import Census
 from glasscli.cli.attn_options import Ask
 from glasscli.cli.attn_select import pick_heads
-from glasscli.cli.views.attn_show import one_row
 from glasscli.dump import Dump
 from glasscli.errors import UsageError
 from glasscli.export.arrays import describe
@@ -68,7 +67,7 @@ def _steps(dump: Dump) -> list[dict[str, Any]]:
 
 
 def _jacobian(ask: Ask, dump: Dump, trace: LayerTrace) -> dict[str, Any]:
-    head, row = pick_heads(ask.head, None, dump.config)[0], one_row(ask, dump)
+    head, row = pick_heads(ask.head, None, dump.config)[0], dump.n_queries - 1
     position = dump.start + row
     jacobian, facts = jacobian_facts(trace.scores_HTS[head, row, : position + 1])
     about = {"layer": trace.layer, "head": head, "query": position}

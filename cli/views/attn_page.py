@@ -21,7 +21,7 @@ ACCENT = "cyan"
 BAD = "bold red"
 # One tint for each key/value head, so that query heads that share one are seen together. All differ in
 # lightness too, for eyes that don't tell hues apart.
-KV_TINTS = ("#5fafd7", "#d7af5f", "#af87d7", "#87af87")
+KV_TINTS = ("#3f97cf", "#c98a1f", "#a578cf", "#5f9e5f")
 
 CUT = "~"  # what stands for "…" without Unicode, as wide as that
 # Without Unicode: what our own texts use, in ASCII. Tokens have an ASCII form of their own.

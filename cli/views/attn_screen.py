@@ -53,9 +53,8 @@ def header(
 
 def prompt_lines(page: Page, dump: Dump, demo: bool = False) -> list[Line]:
     """The prompt of a dump, see `text_lines`."""
-    n_tokens = len(dump.tokens) - max(0, len(dump.chosen) - 1)
     text = dump.prompt if dump.prompt is not None else "".join(token.text or "" for token in dump.tokens)
-    return text_lines(page, text, n_tokens, demo)
+    return text_lines(page, text, dump.n_prompt, demo)
 
 
 def text_lines(page: Page, text: str, n_tokens: int, demo: bool) -> list[Line]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from glasscli.cli.attn_options import Ask
-from glasscli.cli.attn_select import pick_heads, pick_rows
+from glasscli.cli.attn_select import pick_heads
 from glasscli.cli.views.attn_decode import chosen_table, decode_screen
 from glasscli.cli.views.attn_heads import explain_screen
 from glasscli.cli.views.attn_numbers import step_numbers
@@ -47,12 +47,12 @@ def _layer(
         return lines
     heads = pick_heads(ask.head, None, config)
     if ask.jacobian:
-        return [*prompt_lines(page, dump, demo), *jacobian_screen(page, dump, trace, heads[0], one_row(ask, dump))]
+        return [*prompt_lines(page, dump, demo), *jacobian_screen(page, dump, trace, heads[0])]
     if ask.what_if:
         top = header(page, dump, trace, heads, demo, f"what if: {ask.what_if}")
         return [*top, [], *what_if_screen(page, dump, trace, ask.what_if, heads, ask.log)]
-    if ask.decode or (ask.rows is not None and (dump.mode == "decode" or dump.n_queries == 1)):
-        return decode_screen(page, dump, trace, heads, one_row(ask, dump), prefill, demo)
+    if dump.n_queries == 1 and (dump.mode == "decode" or ask.rows is not None):
+        return decode_screen(page, dump, trace, heads, prefill, demo)
     if dump.chosen:
         top = header(page, dump, trace, heads, demo)
         maps = layer_maps(page, dump, trace, heads, ask.log)
@@ -60,14 +60,6 @@ def _layer(
     if len(heads) == 1 and config.n_heads > 1:
         return head_screen(page, dump, trace, heads[0], ask.log, demo)
     return layer_screen(page, dump, trace, heads, log=ask.log, demo=demo)
-
-
-def one_row(ask: Ask, dump: Dump) -> int:
-    """The single row asked for, counted from the first traced one: the last if nothing is said."""
-    if ask.rows is None or dump.n_queries == 1:
-        return dump.n_queries - 1
-    _, stop = pick_rows(ask.rows, dump.start, len(dump.tokens))
-    return stop - 1 - dump.start
 
 
 def _prefill(loaded: LoadedModel, dump: Dump) -> dict[int, LayerTrace]:

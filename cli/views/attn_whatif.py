@@ -89,8 +89,9 @@ def _listed(page: Page, names: Sequence[str], rows: Sequence[Sequence[Span]]) ->
     return lines
 
 
-def jacobian_screen(page: Page, dump: Dump, trace: LayerTrace, head: int, row: int) -> list[Line]:
-    """diag(a) − a·aᵀ of one row, and its properties as computed."""
+def jacobian_screen(page: Page, dump: Dump, trace: LayerTrace, head: int) -> list[Line]:
+    """diag(a) − a·aᵀ of the dump's last row, and its properties as computed."""
+    row = dump.n_queries - 1
     position = dump.start + row
     jacobian, facts = jacobian_facts(trace.scores_HTS[head, row, : position + 1])
     labels = [page.token(dump.tokens[i]) for i in range(position + 1)]
