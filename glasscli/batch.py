@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glasscli.continuation import Step
-from glasscli.diagnosis import check_logits
 from glasscli.errors import UsageError
 from glasscli.generation import Generation, checked_seed, generate
 from glasscli.prompts import Overflow
@@ -75,9 +74,8 @@ class Batch(Iterator[tuple[int, Step]]):
         with np.errstate(over="ignore", invalid="ignore"):
             logits_V = self.loaded.model(run.prompt.token_ids, row, last_only=True)[0]
         cache.lengths[place] = row.length
-        check_logits(logits_V, run)
         self.prefill_s += perf_counter() - started
-        return run.written.take(logits_V)
+        return run.take(logits_V)
 
     def _next(self, runs: list[Generation], cache: "KVCache") -> Iterator[Step]:
         """One token more for each, chosen when it is asked for."""
@@ -87,8 +85,7 @@ class Batch(Iterator[tuple[int, Step]]):
         self.decode_s += perf_counter() - started
         for run, logits_V in zip(runs, logits_BV, strict=True):
             started = perf_counter()
-            check_logits(logits_V, run)
-            step = run.written.take(logits_V)
+            step = run.take(logits_V)
             self.n_decoded += 1
             self.decode_s += perf_counter() - started
             yield step

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glasscli.errors import CheckpointError
-from glasscli.sampling import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,12 +17,10 @@ if TYPE_CHECKING:
     from glasscli.model.llama import Llama
 
 
-def check_logits(logits_V: Array, run: "Generation") -> None:
-    """Raise a `CheckpointError` that names the first bad tensor, if a logit is NaN or infinite."""
-    if np.isfinite(logits_V).all():
-        return
+def bad_numbers(run: "Generation") -> CheckpointError:
+    """What to raise when the logits of `run` are NaN or infinite: it names the first tensor that is."""
     ids = [*run.prompt.token_ids, *run.token_ids][: run.loaded.config.max_seq_len]
-    raise CheckpointError(
+    return CheckpointError(
         f"the model gave logits that are not numbers; no text can follow.\n{first_bad_tensor(run.loaded.model, ids)}"
     )
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glasscli.continuation import Continuation, Ending, Step
-from glasscli.diagnosis import check_logits
+from glasscli.diagnosis import bad_numbers
 from glasscli.errors import UsageError
 from glasscli.prompts import Overflow, Prompt, read_prompt
-from glasscli.sampling import Array, SamplingParams
+from glasscli.sampling import Array, NumbersError, SamplingParams
 
 if TYPE_CHECKING:
     from glasscli.cache import KVCache
@@ -79,16 +79,26 @@ class Generation(Iterator[Step]):
             raise StopIteration
         started = perf_counter()
         first = not self.token_ids
-        # Numbers out of range are caught by a check of their own, which says where they began.
+        # Numbers out of range are caught when a token is chosen; `take` says where they began.
         with np.errstate(over="ignore", invalid="ignore"):
             logits_V = self._read(self.prompt.token_ids) if first else self._read(self.token_ids[-1:])
-        check_logits(logits_V, self)
         if first:
             self.prefill_s = perf_counter() - started
-            return self.written.take(logits_V)
-        step = self.written.take(logits_V)
+            return self.take(logits_V)
+        step = self.take(logits_V)
         self.decode_s += perf_counter() - started
         return step
+
+    def take(self, logits_V: Array) -> Step:
+        """Choose the next token from logits [V]; see `Continuation.take`.
+
+        Raises:
+            CheckpointError: the logits are not finite. It names the first tensor that isn't.
+        """
+        try:
+            return self.written.take(logits_V)
+        except NumbersError:
+            raise bad_numbers(self) from None
 
     def interrupt(self) -> str:
         """End the text here, with the reason "interrupted". Returns the text that was still held back."""

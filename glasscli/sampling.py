@@ -25,6 +25,10 @@ MASS_ROUNDING = 1e-7
 _HUGE = 1e300
 
 
+class NumbersError(GlassError):
+    """Logits that are NaN or infinite."""
+
+
 @dataclass(frozen=True)
 class SamplingParams:
     """How to choose a token. Checked when made: `UsageError` says what is out of range.
@@ -69,8 +73,8 @@ class SamplingParams:
 class Pick:
     """A chosen token and how likely it was.
 
-    `logprob`, `rank` (1 is the likeliest) and `entropy_bits` describe the raw model: temperature 1, no penalty,
-    no filter. `p_sampled` is the token's share among the `n_kept` tokens that every stage kept.
+    `logprob`, `rank` (1 + how many tokens are likelier) and `entropy_bits` describe the raw model: temperature 1,
+    no penalty, no filter. `p_sampled` is the token's share among the `n_kept` tokens that every stage kept.
     """
 
     token_id: int
@@ -97,11 +101,12 @@ def pick(
         banned_ids: tokens that must not be chosen. They still count for the raw model's numbers.
 
     Raises:
-        GlassError: a logit is not finite, or nothing is left to choose.
+        NumbersError: a logit is not finite.
+        GlassError: nothing is left to choose.
     """
     raw = logits_V.astype(np.float64)
     if not np.isfinite(raw).all():
-        raise GlassError(f"{np.count_nonzero(~np.isfinite(raw))} of {raw.size} logits are not finite numbers")
+        raise NumbersError(f"{np.count_nonzero(~np.isfinite(raw))} of {raw.size} logits are not finite numbers")
     if params.greedy:
         scores = penalize(raw, seen_ids, params.repetition_penalty)
         scores = _without(scores, banned_ids)
@@ -160,7 +165,7 @@ def keep_top_p(weights: Array, p: float) -> None:
     n_tied_out = weights.size - n_kept - int(np.count_nonzero(dropped))
     if n_tied_out:
         dropped[np.flatnonzero(weights == edge)[-n_tied_out:]] = True
-    weights[dropped] = 0
+    np.putmask(weights, dropped, 0)
 
 
 def keep_min_p(weights: Array, p: float) -> None:
@@ -181,7 +186,7 @@ def draw(weights: Array, u: float) -> tuple[int, float, int]:
     Returns:
         the token, its share of the whole, and how many weights are above 0.
     """
-    kept = np.flatnonzero(weights)
+    kept = weights.nonzero()[0]
     shares = weights[kept]
     mass = shares.cumsum()
     place = min(int(mass.searchsorted(u * mass[-1], side="right")), kept.size - 1)
@@ -211,19 +216,16 @@ def _without(scores: Array, banned_ids: Sequence[int]) -> Array:
 
 
 def _describe(raw: Array, token_id: int, p_sampled: float, n_kept: int) -> Pick:
-    top = raw.max()
-    centred = raw - top
+    centred = raw - raw.max()
     weights = np.exp(centred)
-    total = weights.sum()
+    total = float(weights.sum())
     log_total = math.log(total)
-    chosen = raw[token_id]
-    rank = 1 + int(np.count_nonzero(raw > chosen)) + int(np.count_nonzero(raw[:token_id] == chosen))
-    entropy = log_total - float(weights.dot(centred)) / float(total)
+    chosen = centred[token_id]
     return Pick(
         token_id=token_id,
-        logprob=float(centred[token_id]) - log_total,
+        logprob=float(chosen) - log_total,
         p_sampled=p_sampled,
-        rank=rank,
-        entropy_bits=max(0.0, entropy / math.log(2)),
+        rank=1 + int(np.count_nonzero(centred > chosen)),
+        entropy_bits=max(0.0, (log_total - float(weights.dot(centred)) / total) / math.log(2)),
         n_kept=n_kept,
     )
