@@ -6,6 +6,7 @@ The model holds weights. The cache is handed in and belongs to whoever runs the 
 """
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +19,9 @@ from glasscli.model.decode import Decoder, decode_batch
 from glasscli.model.ops import Array, rms_norm
 from glasscli.model.rope import Turns, frequencies, rotate, turns
 from glasscli.model.weights import arrange
-from glasscli.trace import Trace
+
+if TYPE_CHECKING:
+    from glasscli.trace import Trace
 
 # New tokens computed at once: enough to keep the matrix products busy, fewer where a block's scores
 # (heads × block × tokens seen) would pass 3 MiB.
@@ -51,7 +54,7 @@ class Llama:
         cache: KVCache | None = None,
         *,
         last_only: bool = False,
-        trace: Trace | None = None,
+        trace: "Trace | None" = None,
     ) -> Array:
         """Read `token_ids` behind what `cache` holds, and predict what follows each of them.
 
@@ -93,7 +96,7 @@ class Llama:
         most = LARGEST_SCORES // (self.config.n_heads * (seen + PREFILL_BLOCK))
         return max(SMALLEST_BLOCK, min(PREFILL_BLOCK, most))
 
-    def _read(self, token_ids: Sequence[int], cache: KVCache, trace: Trace | None) -> Array:
+    def _read(self, token_ids: Sequence[int], cache: KVCache, trace: "Trace | None") -> Array:
         """The residual stream after the last block, [T, D]."""
         start = cache.length
         turns_TP = self.turns(start, start + len(token_ids))
