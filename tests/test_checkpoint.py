@@ -576,3 +576,42 @@ def test_a_config_that_claims_many_layers_takes_no_memory(make_model_folder: Mak
     (folder / "config.json").write_text(text)
     assert "lack model.layers.3.input_layernorm.weight" in refused(folder)
     assert peak(folder)[2] < 1 << 20
+
+
+# --- files that go away or are forbidden --------------------------------------------------------------------------
+
+
+def test_files_that_may_not_be_read(make_model_folder: MakeFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make_model_folder()
+    sharded = shard(make_model_folder())
+    config, loaded = load_config(folder), load(folder)
+
+    def forbidden(*_: Any, **__: Any) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", forbidden)
+    for read in (
+        lambda: load_tensors(folder, config),
+        lambda: load_tensors(sharded, config),
+        lambda: loaded["model.norm.weight"],
+    ):
+        with pytest.raises(CheckpointError, match=r"can't be read \(Permission denied\)"):
+            read()
+
+
+def test_a_file_that_shrinks_while_it_is_read(make_model_folder: MakeFolder) -> None:
+    folder = make_model_folder()
+    loaded = load(folder)
+    (folder / "model.safetensors").write_bytes(b"")
+    with pytest.raises(CheckpointError, match=r"ended while model\.norm\.weight was read"):
+        loaded["model.norm.weight"]
+
+
+def test_no_memory_for_a_tensor(make_model_folder: MakeFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise MemoryError
+
+    loaded = load(make_model_folder())
+    monkeypatch.setattr(np, "empty", full)
+    with pytest.raises(CheckpointError, match=r"no memory for model\.norm\.weight \[32\] in float32"):
+        loaded["model.norm.weight"]

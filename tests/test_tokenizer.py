@@ -17,7 +17,7 @@ from model_folders import END, byte_level, sentencepiece_like
 
 from glasscli.errors import TokenizerError, UsageError
 from glasscli.merges import merges
-from glasscli.pieces import byte_alphabet, label_of
+from glasscli.pieces import Spelling, byte_alphabet, label_of
 from glasscli.tokenizer import Tokenizer, load_tokenizer
 
 KINDS: dict[str, Callable[[], tokenizers.Tokenizer]] = {
@@ -216,6 +216,13 @@ def test_the_alphabet_is_that_of_the_tokenizers_package() -> None:
 def test_labels_hide_and_pretend_nothing(data: bytes, label: str, in_ascii: str) -> None:
     assert label_of(data) == label
     assert label_of(data, ascii_only=True) == in_ascii
+
+
+def test_pieces_that_only_look_like_bytes_are_text() -> None:
+    assert Spelling(byte_tokens=True).piece_bytes("<0xE2>") == b"\xe2"
+    assert Spelling(byte_tokens=True).piece_bytes("<0xZZ>") == b"<0xZZ>"
+    assert Spelling().piece_bytes("<0xE2>") == b"<0xE2>"
+    assert Spelling(bytes_of=byte_alphabet()).piece_bytes("日") == "日".encode()
 
 
 @given(st.binary())
