@@ -162,8 +162,9 @@ def check_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int) 
     """
     n_bytes = trace_bytes(config, n_queries, n_keys, n_layers)
     if n_bytes > MAX_TRACE_BYTES:
+        layers = f"{n_layers} layer{'s' * (n_layers > 1)}"
         raise SizeError(
-            f"{n_queries:,} × {n_keys:,} scores of {config.n_heads} heads in {n_layers} layers take "
+            f"{n_queries:,} × {n_keys:,} scores of {config.n_heads} heads in {layers} take "
             f"{n_bytes / 1024**3:.1f} GiB; the limit is {MAX_TRACE_BYTES // 1024**3} GiB"
         )
 

@@ -109,8 +109,8 @@ def _step_row(page: Page, dump: Dump, trace: LayerTrace, name: str, check: Check
     if name in ("cache", "mask"):
         row += [("", "")] * 3
     else:
-        seen = values[np.isfinite(values)].astype(np.float64)
-        rms = math.sqrt(float((seen * seen).mean()))
+        seen = values[np.isfinite(values)]
+        rms = math.sqrt(float(np.einsum("i,i->", seen, seen, dtype=np.float64)) / seen.size)
         row += [(number(x), "") for x in (rms, float(seen.min()), float(seen.max()))]
     found = check.text if check else "→ residual stream" if name == "out" else ""
     return [*row, (page.safe(found), "" if check is None or check.ok else BAD)]

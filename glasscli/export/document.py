@@ -45,8 +45,9 @@ def check_json_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: 
     """
     n_bytes = _BYTES_A_NUMBER * n_layers * count_numbers(config, n_queries, n_keys, steps)
     if n_bytes > MAX_JSON_BYTES:
+        layers = f"{n_layers} layer{'s' * (n_layers > 1)}"
         raise SizeError(
-            f"{n_queries:,} × {n_keys:,} tokens in {n_layers} layers make about {n_bytes / 1e6:,.0f} MB of JSON; "
+            f"{n_queries:,} × {n_keys:,} tokens in {layers} make about {n_bytes / 1e6:,.0f} MB of JSON; "
             f"the limit is {MAX_JSON_BYTES / 1e6:.0f} MB"
         )
 

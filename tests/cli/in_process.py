@@ -26,7 +26,8 @@ def glass(
 ) -> Ran:
     """Run `glass` with `args` on a pipe of `encoding` that is `columns` wide."""
     kept = {name: value for name, value in os.environ.items() if name not in DECIDES}
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding, newline="") for _ in range(2))
+    out = io.TextIOWrapper(io.BytesIO(), encoding, newline="")
+    err = io.TextIOWrapper(io.BytesIO(), encoding, "backslashreplace", newline="")  # as Python opens stderr
     with (
         patch.dict(os.environ, {**kept, "COLUMNS": str(columns), **(env or {})}, clear=True),
         patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8")),
