@@ -62,11 +62,23 @@ def layer_count(read: Fields) -> int:
 def layer_types(read: Fields, family: Family, n: int) -> list[str]:
     """The type of each layer, by the names in use now."""
     source = next((name for name in family.types_in if read.has(name)), None)
-    words = read.words(source, n) if source else None
+    words = _listed(read, source, n) if source else None
     types = words or family.pattern(read, n)
     if len(types) != n:
         read.refuse(read.named(*LAYERS), f"is {n}, but the layers' types are {len(types)}")
     return [patterns.LEGACY.get(word, word) for word in types]
+
+
+def _listed(read: Fields, source: str, n: int) -> list[str] | None:
+    """The types a config lists; abridged ones give an object of counts, whose order nothing says."""
+    if not isinstance(read.config[source], Mapping):
+        return read.words(source, n)
+    counts = read.nested(source)
+    total = sum(counts.integer(word, least=0) for word in counts.config)
+    if total != n:
+        read.refuse(source, f"counts {total} layers: expected {n}")
+    read.note(f"{source} gives counts, not an order: layers of a type are taken together")
+    return [word for word in counts.config for _ in range(counts.config[word])]
 
 
 def per_layer(read: Fields, n: int) -> dict[int, Mapping[str, Any]]:
