@@ -109,7 +109,7 @@ def _legend(page: Page, plan: _Plan, log: bool) -> list[Line]:
         notes.insert(0, f"each cell = max of {plan.pool_rows}×{plan.pool_columns}")
     if log:
         notes.insert(0, "log scale")
-    pieces += [[(" " + page.safe(note), DIM)] for note in notes]
+    pieces += [[(page.safe(note), DIM)] for note in notes]
     lines: list[Line] = [[(" ", "")]]
     for piece in pieces:
         if line_width(lines[-1]) + line_width(piece) > page.width:

@@ -20,7 +20,8 @@ def measure_table(page: Page, dump: Dump, measures: Sequence[HeadMeasures], unif
     lines = table([row[:-1] for row in (head, *rows, _row(page, dump, uniform))], right[:-1])
     if fits(page, lines):
         links = [f"{m.head}: {strongest(page, dump, m)}" for m in measures if m.strongest]
-        return [*lines, [], *flow(page, [" strongest link", *links], "  ")]
+        label = " strongest link  "
+        return [*lines, [], *flow(page, links, " " * len(label), between="   ", first=label)]
     return _stacked(page, dump, [*measures, uniform])
 
 
@@ -42,12 +43,12 @@ def _row(page: Page, dump: Dump, m: HeadMeasures) -> list[Span]:
 def _stacked(page: Page, dump: Dump, measures: Sequence[HeadMeasures]) -> list[Line]:
     lines: list[Line] = []
     for m in measures:
-        name = "uniform (ignores content)" if m.head is None else f"head {m.head} · kv {m.kv_head}"
+        name = "uniform" if m.head is None else f"head {m.head} · kv {m.kv_head}"
         entropy = f"entropy {bits(page, m.entropy_bits)} {percent(page, m.entropy_share)}"
         values = [f"{name} {share(m.as_dict()[name])}" for name in COLUMNS]
         values.append("reach –" if m.reach is None else f"reach {m.reach:.1f}")
         style = DIM if m.head is None else HEAD
-        lines += wrap(page.safe(f"{name} · {entropy}"), page.width, "  ", style, first="")
+        lines += flow(page, (name, entropy), "  ", style)
         lines += flow(page, values, "  ", DIM if m.head is None else "", between="  ", first="  ")
         if m.head is not None and m.strongest is not None:
             lines += wrap(page.safe("strongest " + strongest(page, dump, m)), page.width, "  ")

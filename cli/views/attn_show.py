@@ -7,7 +7,7 @@ from glasscli.cli.attn_select import pick_heads
 from glasscli.cli.views.attn_decode import chosen_table, decode_screen
 from glasscli.cli.views.attn_heads import explain_screen
 from glasscli.cli.views.attn_numbers import step_numbers
-from glasscli.cli.views.attn_page import DIM, Line, Page, wrap
+from glasscli.cli.views.attn_page import DIM, Line, Page
 from glasscli.cli.views.attn_screen import header, layer_maps, layer_screen, prompt_lines
 from glasscli.cli.views.attn_single import head_screen
 from glasscli.cli.views.attn_whatif import blocked_screen, jacobian_screen, what_if_screen
@@ -29,7 +29,7 @@ def show(ask: Ask, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> Non
         lines += _layer(page, ask, dump, trace, steps, prefill.get(trace.layer), demo)
         page.show(lines)
     if page.terminal and not ask.quiet:
-        page.show([[], *wrap(page.safe(_hint(ask, dump)), page.width, "      ", DIM, first=" ")])
+        page.show([[], [(hint(page, ask, dump), DIM)]])
 
 
 def _layer(
@@ -73,16 +73,18 @@ def _prefill(loaded: LoadedModel, dump: Dump) -> dict[int, LayerTrace]:
     return {trace.layer: trace for trace in whole.layers}
 
 
-def _hint(ask: Ask, dump: Dump) -> str:
-    """What to try next: things that were not asked for this time."""
-    layer = dump.layers[0].layer
+def hint(page: Page, ask: Ask, dump: Dump) -> str:
+    """One line of what to try next: things not asked for this time, as many as fit."""
     ideas = [
         ("--head 1 (numbers)", ask.head is None),
         ("--step scores", not ask.steps),
-        ("--decode (1 query, from the cache)", dump.mode == "prefill"),
+        ("--decode (from the cache)", dump.mode == "prefill"),
+        (f"-o layer{dump.layers[0].layer}.html", True),
         ("--explain", not ask.explain),
-        ("--what-if no-scale", ask.what_if is None),
         ("--heads", True),
-        (f"-o layer{layer}.html", True),
     ]
-    return "try  " + "   ".join([text for text, fits in ideas if fits][:4])
+    line = " try"
+    for text, fits in ideas:
+        if fits and len(line) + len(text) + 2 <= page.width:
+            line += f"  {text}"
+    return line

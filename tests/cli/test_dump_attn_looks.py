@@ -1,13 +1,16 @@
 """`glass dump-attn`: every screen at every width, with hostile texts, in ASCII, in colour and without."""
 
 import re
+import shlex
+import subprocess
 from typing import Any
 
 import pytest
 from dump_cases import PROMPT, tiny_folder
 from in_process import Ran, glass
 from rich.cells import cell_len
-from terminal import in_terminal
+from terminal import GLASS, environment, in_terminal
+from terminal import glass as piped
 
 HOSTILE = "a\x1b]52;c;aGk=\x07b\x9b31m\u202ec\u2028[bold][/]{x}\t日本語 👩‍👩‍👧 e\u0301 ́"
 
@@ -118,3 +121,23 @@ def test_long_maps_are_pooled_and_say_so() -> None:
     step = int(found[1])
     rows = [int(n) for n in re.findall(r"^ [ab] +(\d+) \S", out, re.MULTILINE)]
     assert rows[:3] == [0, step, 2 * step]
+
+
+@pytest.mark.parametrize(
+    "env", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0"}]
+)
+def test_poor_locales_get_a_readable_page(env: dict[str, str]) -> None:
+    ran = piped("dump-attn", "-m", tiny_folder(), "日本 🙂", **env)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    text = ran.stdout.decode("utf-8")
+    assert "prefill 11 " in text
+    assert "\N{REPLACEMENT CHARACTER}" not in text
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = shlex.join([*GLASS, "dump-attn", "-m", str(tiny_folder()), "--step", "out", "ab" * 200])
+    script = f"set -o pipefail; {command} | head -c 20"
+    ran = subprocess.run(["bash", "-c", script], capture_output=True, env=environment(), check=False)
+    assert ran.stderr == b""
+    assert len(ran.stdout) == 20
+    assert ran.returncode in (0, 141)
