@@ -49,7 +49,7 @@ def test_the_numbers_are_those_of_the_dump() -> None:
     for found in ("|q| kept, Δ ", "position 0 unchanged", "rows 0–14, 1.9 KiB", "q0 q1 → kv0  q2 q3 → kv1"):
         assert found in out
     assert "105 of 225 cells hidden" in out
-    assert re.search(r"\|Σ−1\| ≤ [1-9]e-0[78]", out)
+    assert "|Σ−1| < 1e-06" in out
 
 
 @pytest.mark.parametrize(("scale", "bounds"), [("linear", LINEAR), ("log", LOG)])
