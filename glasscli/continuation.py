@@ -6,12 +6,13 @@ model nor prints; whoever holds the cache (`generate`, `batch`) brings the logit
 
 import math
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from glasscli.errors import UsageError
-from glasscli.sampling import Array, SamplingParams, pick, top_alternatives
+from glasscli.model.ops import Array
+from glasscli.sampling import SamplingParams, kept_by_stage, pick, top_alternatives
 from glasscli.stopping import StopText
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Step:
         logprob, rank, entropy_bits: of the raw model (temperature 1, no penalty, no filter), natural logarithm.
         p_sampled: the token's probability after all stages of the sampler, among the `n_kept` that were left.
         top: the likeliest tokens of the raw model as (id, logprob), if any were asked for.
+        kept: how many tokens each filter that is on had left ("top_k", "top_p", "min_p"), if `top` was asked for.
         finish_reason: set on the last step: "eos", "stop" (a stop string), "length" (as many tokens as asked
             for) or "context" (the context is full).
     """
@@ -43,6 +45,7 @@ class Step:
     entropy_bits: float
     n_kept: int
     top: tuple[tuple[int, float], ...] = ()
+    kept: Mapping[str, int] = field(default_factory=dict)
     finish_reason: str | None = None
 
     @property
@@ -127,6 +130,7 @@ class Continuation:
         logits = logits_V[: self._n_real]
         u = 0.0 if self.params.greedy else self._random.random()
         chosen = pick(logits, self.params, self._seen, u, self._banned)
+        kept = kept_by_stage(logits, self.params, self._seen, self._banned) if self._n_top else {}
         self.token_ids.append(chosen.token_id)
         self._seen.append(chosen.token_id)
         self.logprob_sum += chosen.logprob
@@ -142,6 +146,7 @@ class Continuation:
             entropy_bits=chosen.entropy_bits,
             n_kept=chosen.n_kept,
             top=top_alternatives(logits, self._n_top) if self._n_top else (),
+            kept=kept,
             finish_reason=self.finish_reason,
         )
 

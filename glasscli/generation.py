@@ -16,8 +16,9 @@ import numpy as np
 from glasscli.continuation import Continuation, Ending, Step
 from glasscli.diagnosis import bad_numbers
 from glasscli.errors import UsageError
+from glasscli.model.ops import Array
 from glasscli.prompts import Overflow, Prompt, read_prompt
-from glasscli.sampling import Array, NumbersError, SamplingParams
+from glasscli.sampling import NumbersError, SamplingParams
 
 if TYPE_CHECKING:
     from glasscli.cache import KVCache

@@ -7,22 +7,17 @@ random state: the caller brings one number `u` a token.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from glasscli.errors import GlassError, UsageError
-
-Array = NDArray[np.floating]
+from glasscli.filters import ban, keep_min_p, keep_top_k, keep_top_p, penalize
+from glasscli.model.ops import Array
 
 # float32 logits around 10 are 1e-6 apart: below this, a temperature can only tell exact ties from the rest.
 GREEDY_BELOW = 1e-6
-# A sum that reaches top_p but for rounding has reached it: float32 logits can't tell the two apart.
-MASS_ROUNDING = 1e-7
-
-_HUGE = 1e300
 
 
 class NumbersError(GlassError):
@@ -109,7 +104,7 @@ def pick(
         raise NumbersError(f"{np.count_nonzero(~np.isfinite(raw))} of {raw.size} logits are not finite numbers")
     if params.greedy:
         scores = penalize(raw, seen_ids, params.repetition_penalty)
-        scores = _without(scores, banned_ids)
+        scores = ban(scores, banned_ids)
         token_id, p_sampled, n_kept = int(scores.argmax()), 1.0, 1
     else:
         weights = kept_weights(raw, params, seen_ids, banned_ids)
@@ -121,60 +116,43 @@ def kept_weights(
     raw: Array, params: SamplingParams, seen_ids: Sequence[int] = (), banned_ids: Sequence[int] = ()
 ) -> Array:
     """What is drawn from: unnormalised probabilities [V], the best 1, tokens dropped by a stage 0."""
-    scores = _without(penalize(raw, seen_ids, params.repetition_penalty), banned_ids)
-    with np.errstate(over="ignore", under="ignore"):
-        # The best is taken away before dividing, so that a tiny temperature gives exp(-inf) = 0, never inf - inf.
-        weights = np.exp((scores - scores.max()) / params.temperature)
-    keep_top_k(weights, params.top_k)
-    keep_top_p(weights, params.top_p)
-    keep_min_p(weights, params.min_p)
+    for _, weights in stages(raw, params, seen_ids, banned_ids):  # noqa: B007
+        pass
     return weights
 
 
-def penalize(scores: Array, seen_ids: Sequence[int], penalty: float) -> Array:
-    """`scores` [V] with seen tokens made less likely (penalty > 1) or more; a copy, unless there is nothing to do."""
-    if penalty == 1 or not len(seen_ids):
-        return scores
-    scores = scores.copy()
-    ids = np.asarray(seen_ids, dtype=np.intp)
-    seen = scores[ids]
+def stages(
+    raw: Array, params: SamplingParams, seen_ids: Sequence[int] = (), banned_ids: Sequence[int] = ()
+) -> Iterator[tuple[str, Array]]:
+    """Every stage that is on, from temperature to the last filter, with the weights [V] it leaves.
+
+    It is one array, changed in place: look at it before asking for the next stage.
+    """
+    scores = ban(penalize(raw, seen_ids, params.repetition_penalty), banned_ids)
     with np.errstate(over="ignore"):
-        seen = np.where(seen < 0, seen * penalty, seen / penalty)
-    scores[ids] = seen.clip(-_HUGE, _HUGE)  # never infinite: inf - inf is no number
-    return scores
+        # The best is taken away before dividing, so that a tiny temperature gives exp(-inf) = 0, never inf - inf.
+        weights = np.exp((scores - scores.max()) / params.temperature)
+    yield "temperature", weights
+    if 0 < params.top_k < weights.size:
+        keep_top_k(weights, params.top_k)
+        yield "top_k", weights
+    if params.top_p < 1:
+        keep_top_p(weights, params.top_p)
+        yield "top_p", weights
+    if params.min_p > 0:
+        keep_min_p(weights, params.min_p)
+        yield "min_p", weights
 
 
-def keep_top_k(weights: Array, k: int) -> None:
-    """Zero all but the k largest weights [V], in place; ties with the k-th stay, as in Hugging Face. 0 is off."""
-    if 0 < k < weights.size:
-        weights[weights < np.partition(weights, -k)[-k]] = 0
-
-
-def keep_top_p(weights: Array, p: float) -> None:
-    """Zero all but the fewest weights [V] whose share is p or more, in place; of equals the lower id stays.
-
-    Source: nucleus sampling, Holtzman et al. 2019, arXiv:1904.09751, section 3.1.
-    """
-    if p >= 1:
-        return
-    descending = np.sort(weights)[::-1]
-    mass = descending.cumsum()
-    n_kept = 1 + int(mass[:-1].searchsorted((p - MASS_ROUNDING) * mass[-1]))
-    edge = descending[n_kept - 1]
-    dropped = weights < edge
-    n_tied_out = weights.size - n_kept - int(np.count_nonzero(dropped))
-    if n_tied_out:
-        dropped[np.flatnonzero(weights == edge)[-n_tied_out:]] = True
-    np.putmask(weights, dropped, 0)
-
-
-def keep_min_p(weights: Array, p: float) -> None:
-    """Zero the weights [V] below p times the largest, in place.
-
-    Source: Nguyen et al. 2024, arXiv:2407.01082.
-    """
-    if p > 0:
-        weights[weights < p * weights.max()] = 0
+def kept_by_stage(
+    logits_V: Array, params: SamplingParams, seen_ids: Sequence[int] = (), banned_ids: Sequence[int] = ()
+) -> dict[str, int]:
+    """How many tokens each filter that is on has left, in order; nothing when greedy."""
+    if params.greedy:
+        return {}
+    found = stages(logits_V.astype(np.float64), params, seen_ids, banned_ids)
+    counts = {name: int(np.count_nonzero(weights)) for name, weights in found}
+    return {name: count for name, count in counts.items() if name != "temperature"}
 
 
 def draw(weights: Array, u: float) -> tuple[int, float, int]:
@@ -201,18 +179,6 @@ def top_alternatives(logits_V: Array, n: int) -> tuple[tuple[int, float], ...]:
     centred = raw - raw.max()
     log_total = math.log(np.exp(centred).sum())
     return tuple((int(i), float(centred[i]) - log_total) for i in ids)
-
-
-def _without(scores: Array, banned_ids: Sequence[int]) -> Array:
-    """`scores` with -inf for the banned tokens; a copy, unless there are none."""
-    banned = [i for i in banned_ids if 0 <= i < scores.size]
-    if not banned:
-        return scores
-    scores = scores.copy()
-    scores[banned] = -np.inf
-    if scores.max() == -np.inf:
-        raise GlassError(f"all {scores.size} tokens are banned: none is left to choose")
-    return scores
 
 
 def _describe(raw: Array, token_id: int, p_sampled: float, n_kept: int) -> Pick:

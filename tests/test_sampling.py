@@ -10,15 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glasscli.errors import GlassError, UsageError
+from glasscli.filters import keep_min_p, keep_top_k, keep_top_p, penalize
+from glasscli.model.ops import Array
 from glasscli.sampling import (
-    Array,
     SamplingParams,
     draw,
-    keep_min_p,
-    keep_top_k,
-    keep_top_p,
+    kept_by_stage,
     kept_weights,
-    penalize,
     pick,
     top_alternatives,
 )
@@ -105,7 +103,7 @@ def test_the_penalty_comes_before_the_temperature_and_acts_when_greedy() -> None
 
 @pytest.mark.parametrize(
     ("k", "expected"),
-    [(0, [0, 1, 2, 3]), (1, [1]), (2, [1, 2, 3]), (3, [1, 2, 3]), (4, [0, 1, 2, 3]), (99, [0, 1, 2, 3])],
+    [(1, [1]), (2, [1, 2, 3]), (3, [1, 2, 3]), (4, [0, 1, 2, 3])],
 )
 def test_top_k_keeps_ties_with_the_last(k: int, expected: list[int]) -> None:
     weights = np.array([0.1, 0.5, 0.2, 0.2])
@@ -157,6 +155,16 @@ def test_min_p_is_relative_to_the_best(p: float, expected: list[int]) -> None:
     weights = np.array([0.8, 0.4, 0.2, 0.1]) / 0.8
     keep_min_p(weights, p)
     assert kept(weights) == expected
+
+
+def test_each_stage_tells_what_it_left() -> None:
+    logits = logits_of(0.4, 0.3, 0.2, 0.08, 0.02)
+    params = SamplingParams(1, top_k=4, top_p=0.9, min_p=0.6)  # running sums of 0.98: 0.41, 0.71, 0.92
+    assert kept_by_stage(logits, params) == {"top_k": 4, "top_p": 3, "min_p": 2}
+    assert kept_by_stage(logits, SamplingParams(1, top_k=5, top_p=0.9)) == {"top_p": 3}
+    assert kept_by_stage(logits, EVERYTHING) == {}
+    assert kept_by_stage(logits, SamplingParams(0, top_k=2)) == {}
+    assert pick(logits, params, u=0.5).n_kept == 2
 
 
 # -- the draw ---------------------------------------------------------------------------------------------------------

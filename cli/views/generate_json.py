@@ -76,6 +76,7 @@ def token_fields(step: Step, tokenizer: Tokenizer, with_top: bool) -> dict[str, 
         "n_kept": step.n_kept,
     }
     if with_top:
+        fields["kept"] = dict(step.kept)
         fields["top"] = [{**_token(token_id, tokenizer), "logprob": logprob} for token_id, logprob in step.top]
     return fields
 

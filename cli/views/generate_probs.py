@@ -13,13 +13,14 @@ from glasscli.errors import TokenizerError
 from glasscli.generation import Generation
 from glasscli.tokenizer import Tokenizer
 
-# name, width, and how a step fills it; numbers stand right. Left out from the end where the screen is narrow.
-COLUMNS: tuple[tuple[str, int, Callable[[Step], str]], ...] = (
+# Name, width, and how a step fills it; numbers stand right. Left out from the end where the screen is narrow.
+Column = tuple[str, int, Callable[[Step], str]]
+COLUMNS: tuple[Column, ...] = (
     ("p", 6, lambda step: probability(math.exp(step.logprob))),
     ("rank", 5, lambda step: f"{step.rank:,}"),
     ("surprise", 8, lambda step: f"{step.surprise_bits:.1f} b"),
     ("entropy", 7, lambda step: f"{step.entropy_bits:.2f} b"),
-    ("kept", 6, lambda step: f"{step.n_kept:,}"),
+    ("kept", 6, lambda step: "→".join(map(str, step.kept.values())) or f"{step.n_kept}"),
     ("drawn", 6, lambda step: probability(step.p_sampled)),
 )
 TOKEN_WIDTH = 11
@@ -30,21 +31,26 @@ class ProbsView:
     """Writes a row a token, at once; the widths are settled before the first."""
 
     def __init__(self, tokenizer: Tokenizer, color: Color, n_runners: int) -> None:
-        self._tokenizer, self._n_runners = tokenizer, n_runners
+        self._tokenizer, self._n_runners = tokenizer, max(0, n_runners)
         self._colored = use_color(color)
         self._unicode = unicode_ok()
         self._width = width()
-        self._columns = list(COLUMNS)
-        while len(self._columns) > 1 and self._used() > self._width:
-            self._columns.pop()
-        self._runners_width = self._width - self._used() - 2
-        self._hidden = [name for name, _, _ in COLUMNS[len(self._columns) :]]
-        if n_runners and self._runners_width < len(RUNNERS):
-            self._hidden.append("runners-up")
-            self._n_runners = 0
+        self._columns: list[Column] = []
+        self._hidden: list[str] = []
+        self._runners_width = 0
 
     def start(self, run: Generation) -> None:
-        """Write the head of the table."""
+        """Settle the widths and write the head of the table."""
+        params, digits = run.written.params, len(str(run.loaded.config.vocab_size))
+        n_filters = 0 if params.greedy else (params.top_k > 0) + (params.top_p < 1) + (params.min_p > 0)
+        kept_width = max(6, n_filters * (digits + 1) - 1)
+        self._columns = [(name, kept_width if name == "kept" else size, fill) for name, size, fill in COLUMNS]
+        while len(self._columns) > 1 and self._used() > self._width:
+            self._hidden.insert(0, self._columns.pop()[0])
+        self._runners_width = self._width - self._used() - 2
+        if self._n_runners and self._runners_width < len(RUNNERS):
+            self._hidden.append("runners-up")
+            self._n_runners = 0
         cells = [f"{'#':>4}", fit("token", TOKEN_WIDTH), *(f"{name:>{size}}" for name, size, _ in self._columns)]
         head = "  ".join(cells[:2]) + " " + " ".join(cells[2:])
         self._line(head + (f"  {RUNNERS}" if self._n_runners else ""), dim=True)
@@ -52,6 +58,8 @@ class ProbsView:
     def step(self, step: Step) -> None:
         """Write a row."""
         cells = [f"{fill(step):>{size}}" for _, size, fill in self._columns]
+        if not self._unicode:
+            cells = [cell.replace("→", ">") for cell in cells]
         row = f"{step.index + 1:>4}  {fit(self._label(step.token_id), TOKEN_WIDTH)} {' '.join(cells)}"
         self._line(f"{row}  {self._runners(step)}".rstrip() if self._n_runners else row)
 
@@ -60,7 +68,7 @@ class ProbsView:
 
     def end(self, run: Generation) -> None:
         """Write what the sampler did, and what the columns mean."""
-        legend = ["p, rank, surprise, entropy: raw model", "kept, drawn: after the sampler"]
+        legend = ["p, rank, surprise, entropy: raw model", "kept, drawn: after the sampler's stages"]
         legend.append(f"{'·' if self._unicode else '_'} is a leading space")
         hidden = f"too narrow for {', '.join(self._hidden)}".split() if self._hidden else []
         lines = [*wrap(chain(run), self._width, " → "), *wrap(legend, self._width), *wrap(hidden, self._width, " ")]

@@ -49,7 +49,9 @@ def test_the_document(model: list[str]) -> None:
     assert (document["prompt"], document["seed"], document["finish_reason"]) == ("Once", 3, "length")
     assert len(document["tokens"]) == 6
     for token in document["tokens"]:
-        assert set(token) == {"id", "text", "bytes", "logprob", "p_sampled", "rank", "entropy_bits", "n_kept", "top"}
+        told = "id text bytes logprob p_sampled rank entropy_bits n_kept kept top"
+        assert set(token) == set(told.split())
+        assert token["kept"] == {"top_p": token["n_kept"]}
         assert [set(other) for other in token["top"]] == [{"id", "text", "bytes", "logprob"}] * 3
         data = bytes.fromhex(token["bytes"])
         assert token["text"] is None or token["text"].encode() == data
@@ -120,6 +122,18 @@ def test_numbers_of_the_table_are_those_of_json(model: list[str]) -> None:
         assert cells[4] == f"{token['entropy_bits']:.2f}"
         assert int(cells[6]) == token["n_kept"]
         assert cells[7] == f"{token['p_sampled']:.3f}"[1:]
+
+
+def test_the_table_tells_what_each_filter_left(model: list[str]) -> None:
+    args = [*model, "Once", "-n", "8", "--seed", "2", "--top-k", "90", "--top-p", "0.8", "--min-p", "0.3"]
+    document = strict(glass(*args, "--json", "--logprobs", "1").out)
+    rows = glass(*args, "--show", "probs", "--logprobs", "1").out.splitlines()[1:9]
+    for token, row in zip(document["tokens"], rows, strict=True):
+        assert row.split()[-2] == "→".join(str(count) for count in token["kept"].values())
+        assert token["kept"]["top_k"] >= token["kept"]["top_p"] >= token["kept"]["min_p"] == token["n_kept"]
+    ascii_rows = glass(*args, "--show", "probs", "--logprobs", "1", encoding="ascii").out.splitlines()[1:9]
+    assert [row.split()[-2] for row in ascii_rows] == [row.split()[-2].replace("→", ">") for row in rows]
+    assert glass(*args, "--show", "probs", "--logprobs", "0").code == 0
 
 
 def test_the_sampler_is_told_in_its_order(model: list[str]) -> None:
