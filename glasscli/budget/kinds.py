@@ -100,6 +100,23 @@ class LatentAttention(Single):
 
 
 @dataclass(frozen=True)
+class Prefix(Single):
+    """Keys and values of a learnt prompt that every sequence begins with: `rows` of them, whatever follows."""
+
+    name: ClassVar[str] = "prefix"
+    n_kv_heads: int
+    k_dim: int
+    v_dim: int
+    rows: int
+
+    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+        return (
+            Tensor("k", self.rows, self.n_kv_heads * self.k_dim, heads=self.n_kv_heads),
+            Tensor("v", self.rows, self.n_kv_heads * self.v_dim, heads=self.n_kv_heads),
+        )
+
+
+@dataclass(frozen=True)
 class IndexKeys(Single):
     """One key a token for a sparse-attention indexer, beside ordinary keys and values (MiniMax M3, Qwen4).
 

@@ -7,12 +7,10 @@ layer's number. The names a quantity goes by stand in one place, the oldest mode
 from glasscli.budget.families.fields import Fields, shown
 from glasscli.budget.kinds import (
     ChunkedAttention,
-    CrossAttention,
     FullAttention,
     Kind,
     LatentAttention,
     NoCache,
-    Several,
     SlidingAttention,
 )
 
@@ -109,21 +107,24 @@ def latent(read: Fields, layer: int, size: int | None = None, index_dim: int = 0
 
 def indexed(read: Fields, layer: int) -> Kind:
     """MLA with the sparse-attention indexer's keys, unless the layer uses another layer's index."""
-    types = read.words("indexer_types")
+    return latent(read, layer, index_dim=read.integer("index_head_dim") if owns_index(read, layer) else 0)
+
+
+def owns_index(read: Fields, layer: int) -> bool:
+    """Whether a layer keeps index keys of its own: by a list, a word of letters, or every so many layers."""
+    types = read.get("indexer_types") or read.get("index_topk_pattern")
     if types is None:
-        return latent(read, layer, index_dim=read.integer("index_head_dim"))
-    if layer >= len(types) or types[layer] not in ("full", "shared"):
-        what = shown(types[layer]) if layer < len(types) else f"{len(types)} entries"
-        read.refuse("indexer_types", f'holds {what}: expected "full" or "shared" for each layer')
-    own = types[layer] == "full"
-    return latent(read, layer, index_dim=read.integer("index_head_dim") if own else 0)
+        freq: int = read.integer("index_topk_freq", default=1)
+        offset: int = read.integer("index_skip_topk_offset", default=2, least=0)
+        return max(layer - offset + 1, 0) % freq == 0
+    name = "indexer_types" if read.has("indexer_types") else "index_topk_pattern"
+    if not isinstance(types, list | str) or layer >= len(types):
+        read.refuse(name, f"is {shown(types)}: expected full or shared for each layer")
+    word = types[layer]
+    if word not in ("full", "shared", "F", "S"):
+        read.refuse(name, f'says {shown(word)} for layer {layer}: expected "full" or "shared"')
+    return word in ("full", "F")
 
 
 def nothing(read: Fields, layer: int) -> Kind:
     return NoCache()
-
-
-def with_cross(read: Fields, layer: int) -> Kind:
-    """A decoder layer of an encoder–decoder: its own tokens, and the encoder's."""
-    k_dim, kv_heads = head_dim(read), n_kv_heads(read)
-    return Several((FullAttention(kv_heads, k_dim, k_dim), CrossAttention(kv_heads, k_dim, k_dim)))

@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+PAIRS = frozenset({"encoder-decoder", "vision-encoder-decoder", "speech-encoder-decoder"})
+
 
 @cache
 def classes() -> Mapping[str, Mapping[str, Any]]:
@@ -24,5 +26,7 @@ def defaults(model_type: str) -> Mapping[str, Any]:
 
 def inner(model_type: str) -> tuple[str, str] | None:
     """The field that holds a wrapper's text model, and that model's type when it doesn't say."""
+    if model_type in PAIRS:
+        return "decoder", ""
     found = classes().get(model_type, {}).get("inner")
     return (found[0], found[1]) if found else None

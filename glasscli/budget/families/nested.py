@@ -10,6 +10,9 @@ from glasscli.budget.families.known import defaults, inner
 # For types transformers doesn't know, the names seen so far.
 NESTED = ("text_config", "llm_config", "language_config", "language_model_config", "thinker_config")
 
+# Inner types that a wrapper's class reads as another.
+SAME = {("kimi_k25", "kimi_k2"): "deepseek_v3"}
+
 # A config at the root is written whole, so what makes a model must be there. A nested one is written as
 # the difference from its class, so everything it leaves out has the class's value.
 STATED = frozenset((*LAYERS, *HEADS, *WIDTH))
@@ -49,8 +52,9 @@ def _inside(read: Fields, kind: str) -> tuple[Fields, str] | None:
         if isinstance(value, Mapping) and (place or _is_model(value)):
             part = Fields(value, f"{read.prefix}{name}.", None, read.engine, read.notes)
             own = model_type(part) or usual
+            own = SAME.get((kind, own), own)
             part.defaults = defaults(own)
-            if name == "decoder":  # beside an encoder
+            if name.startswith("decoder"):  # beside an encoder
                 part = part.over({"add_cross_attention": True})
             return part, own
     if place is None:

@@ -5,7 +5,7 @@ whose layers are of known kinds is one row here. Types without a row are plain d
 `PLAIN` knows them; `refusals` says what becomes of the others.
 """
 
-from glasscli.budget.families import patterns, seq2seq, special
+from glasscli.budget.families import habits, patterns, repeats, seq2seq, special, translate
 from glasscli.budget.families.family import Family
 from glasscli.budget.families.geometry import full
 from glasscli.budget.families.patterns import (
@@ -58,58 +58,63 @@ ROWS: tuple[tuple[str, Family], ...] = (
     ("olmo3", Family(every(4))),
     ("gemma3n_text kolibri1", Family(every(5))),
     ("beam", Family(last_is_full(every(6)))),
-    ("cohere2", Family(every("sliding_window_pattern", fallback=4), prepare=special.own_head_dim)),
-    ("cohere_compass_text", Family(always(FULL), prepare=special.own_head_dim)),
-    ("cohere2_moe", Family(patterns.prefix_then_every)),
-    ("exaone4 exaone_moe exaone4_5_text", Family(patterns.exaone)),
+    ("cohere2", Family(every("sliding_window_pattern", fallback=4), prepare=translate.own_head_dim)),
+    ("cohere_compass_text", Family(always(FULL), prepare=translate.own_head_dim)),
+    ("cohere2_moe", Family(habits.prefix_then_every)),
+    ("exaone4 exaone_moe exaone4_5_text", Family(habits.exaone)),
     ("cwm granite_swa granitemoe_swa", Family(from_first(4))),
-    ("flint", Family(patterns.flint)),
+    ("flint", Family(habits.flint)),
     ("muse_glimmer_text muse_spark_text", Family(patterns.from_last(4))),
-    ("mimo_v2_flash mimo_v2", Family(patterns.mimo, {SLIDING: special.mimo_sliding})),
-    ("smollm3", Family(patterns.no_rope_slides)),
-    ("llama4_text", Family(patterns.no_rope_is_full)),
-    ("modernbert-decoder", Family(from_first("global_attn_every_n_layers", 3), prepare=special.half_window)),
+    ("mimo_v2_flash mimo_v2", Family(habits.mimo, {SLIDING: special.mimo_sliding})),
+    ("smollm3", Family(habits.no_rope_slides)),
+    ("llama4_text", Family(habits.no_rope_is_full)),
+    ("modernbert-decoder", Family(from_first("global_attn_every_n_layers", 3), prepare=translate.half_window)),
     ("laguna mellum", Family(always(FULL))),
     (
         "qwen2 qwen3 qwen2_vl_text qwen2_5_vl_text qwen2_5_omni_text qwen3_omni_moe_talker_text",
         Family(after_max_window_layers),
     ),
-    ("dots1", Family(patterns.from_max_window_layers)),
+    ("dots1", Family(habits.from_max_window_layers)),
     ("qwen2_moe", Family(even_below_max_window_layers)),
     (
         "gemma4_text gemma4_unified_text diffusion_gemma_text",
         Family(last_is_full(every(6)), {FULL: special.gemma4_full}),
     ),
-    ("gpt_neo", Family(special.attention_list, types_in=(), prepare=special.gpt_neo)),
-    ("unlimited_ocr_text", Family(patterns.reference, {"reference_sliding_attention": special.reference})),
+    ("gpt_neo", Family(habits.attention_list, types_in=(), prepare=translate.gpt_neo)),
+    ("unlimited_ocr_text", Family(habits.reference, {"reference_sliding_attention": special.reference})),
     # Heads under other names.
-    ("falcon RefinedWeb RefinedWebModel", Family(always(FULL), prepare=special.falcon)),
-    ("gpt_bigcode", Family(always(FULL), prepare=special.multi_query)),
-    ("chatglm", Family(always(FULL), prepare=special.chatglm)),
-    ("mpt dbrx", Family(always(FULL), prepare=special.attn_config)),
-    ("jetmoe", Family(prepare=special.jetmoe)),
+    ("falcon RefinedWeb RefinedWebModel", Family(always(FULL), prepare=translate.falcon)),
+    ("gpt_bigcode", Family(always(FULL), prepare=translate.multi_query)),
+    ("chatglm", Family(always(FULL), prepare=translate.chatglm)),
+    ("mpt dbrx", Family(always(FULL), prepare=translate.attn_config)),
+    ("cpmant", Family(always(FULL), {FULL: special.with_prompt})),
+    ("dia_decoder", Family(always(FULL), {FULL: special.dia})),
+    ("step3p5", Family(prepare=translate.without_drafts)),
+    ("jetmoe", Family(prepare=translate.jetmoe)),
     ("openelm", Family(always(FULL), {FULL: special.openelm})),
     ("deci nemotron-nas", Family(always(FULL), {FULL: special.block_configs})),
-    ("hunyuan", Family(finish=special.shared_across)),
+    ("hunyuan", Family(finish=repeats.shared_across)),
     (
         "mllama_text_model",
         Family(listed("cross_attention_layers", "cross_attention", FULL), {"cross_attention": special.cross_only}),
     ),
     # Latent attention and indexes.
-    ("deepseek_v32 axk2 glm_moe_dsa hy_v4 hy_v4_vl_text", Family(always(INDEXED))),
-    ("longcat_flash", Family(always(FULL), prepare=special.longcat, finish=special.twice)),
+    ("deepseek_v32 axk2 glm_moe_dsa", Family(always(INDEXED))),
+    ("hy_v4 hy_v4_vl_text", Family(always(INDEXED), {INDEXED: special.hy_indexed})),
+    ("mistral_large4_text", Family(always(INDEXED), {INDEXED: special.large4_indexed})),
+    ("longcat_flash", Family(always(FULL), prepare=translate.longcat, finish=repeats.twice)),
     (
         "dots3_note_text",
-        Family(patterns.dots3, {FULL: special.dots3_full, INDEXED: special.dots3_indexed}, prepare=special.dots3),
+        Family(habits.dots3, {FULL: special.dots3_full, INDEXED: special.dots3_indexed}, prepare=translate.dots3),
     ),
     (
         "minimax_m3_vl_text minimax_m3",
-        Family(special.minimax_m3, {"minimax_m3_sparse": special.sparse}),
+        Family(habits.minimax_m3, {"minimax_m3_sparse": special.sparse}),
     ),
     (
         "deepseek_v4 deepseek_ref",
         Family(
-            special.deepseek_v4,
+            habits.deepseek_v4,
             {
                 SLIDING: special.deepseek_v4_sliding,
                 "compressed_sparse_attention": special.compressed("compressed_sparse_attention", True),
@@ -120,20 +125,20 @@ ROWS: tuple[tuple[str, Family], ...] = (
     # States.
     ("mamba falcon_mamba", Family(always(LINEAR), {LINEAR: MAMBA})),
     ("mamba2", Family(always(LINEAR), {LINEAR: MAMBA2})),
-    ("jamba", Family(patterns.jamba, {LINEAR: JAMBA})),
-    ("bamba", Family(patterns.bamba, {LINEAR: BAMBA}, types_in=())),
+    ("jamba", Family(habits.jamba, {LINEAR: JAMBA})),
+    ("bamba", Family(habits.bamba, {LINEAR: BAMBA}, types_in=())),
     ("granitemoehybrid", Family(always(LINEAR), {LINEAR: BAMBA})),
     ("falcon_h1", Family(always(HYBRID), HYBRIDS)),
-    ("nemotron_h", Family(patterns.nemotron_h, {LINEAR: NEMOTRON}, prepare=special.nemotron_h)),
-    ("zamba", Family(patterns.zamba, {LINEAR: JAMBA, HYBRID: beside(full, JAMBA)}, prepare=special.zamba)),
-    ("zamba2", Family(patterns.zamba2, {LINEAR: ZAMBA2, HYBRID: beside(full, ZAMBA2)}, prepare=special.zamba)),
+    ("nemotron_h", Family(habits.nemotron_h, {LINEAR: NEMOTRON}, prepare=translate.nemotron_h)),
+    ("zamba", Family(habits.zamba, {LINEAR: JAMBA, HYBRID: beside(full, JAMBA)}, prepare=translate.zamba)),
+    ("zamba2", Family(habits.zamba2, {LINEAR: ZAMBA2, HYBRID: beside(full, ZAMBA2)}, prepare=translate.zamba)),
     ("zaya", Family(always(HYBRID), {HYBRID: ZAYA_FULL, HYBRID_SLIDING: ZAYA_SLIDING})),
     (
         "qwen3_next qwen3_5_text qwen3_5_moe_text",
         Family(every("full_attention_interval", FULL, LINEAR, fallback=4), DELTA),
     ),
     ("lara_mini", Family(patterns.cycle(LINEAR, SLIDING, LINEAR, FULL, SLIDING), DELTA)),
-    ("olmo_hybrid", Family(patterns.olmo_hybrid, {LINEAR: olmo_delta_net})),
+    ("olmo_hybrid", Family(habits.olmo_hybrid, {LINEAR: olmo_delta_net})),
     (
         "qwen4_exp_text",
         Family(
@@ -141,8 +146,8 @@ ROWS: tuple[tuple[str, Family], ...] = (
             {LINEAR: special.qwen4_linear, INDEXED: special.qwen4_indexed, FULL: special.qwen4_indexed},
         ),
     ),
-    ("kimi_linear", Family(patterns.kimi, {LINEAR: kda})),
-    ("bailing_hybrid", Family(every("layer_group_size", FULL, LINEAR), {LINEAR: kda}, prepare=special.bailing)),
+    ("kimi_linear", Family(habits.kimi, {LINEAR: kda})),
+    ("bailing_hybrid", Family(every("layer_group_size", FULL, LINEAR), {LINEAR: kda}, prepare=translate.bailing)),
     (
         "glm5_next_text",
         Family(
@@ -150,38 +155,38 @@ ROWS: tuple[tuple[str, Family], ...] = (
             {LINEAR: kda, INDEXED: special.pooled_index, FULL: special.pooled_index},
         ),
     ),
-    ("minimax", Family(patterns.minimax, {LINEAR: lightning})),
-    ("lfm2 lfm2_moe", Family(patterns.lfm2)),
-    ("lfm3", Family(patterns.lfm3)),
+    ("minimax", Family(habits.minimax, {LINEAR: lightning})),
+    ("lfm2 lfm2_moe", Family(habits.lfm2)),
+    ("lfm3", Family(habits.lfm3)),
     (
         "recurrent_gemma",
-        Family(patterns.recurrent_gemma, {"recurrent": rg_lru}, prepare=special.own_head_dim, types_in=()),
+        Family(habits.recurrent_gemma, {"recurrent": rg_lru}, prepare=translate.own_head_dim, types_in=()),
     ),
     ("rwkv", Family(always(LINEAR), {LINEAR: rwkv})),
-    ("xlstm", Family(always(LINEAR), {LINEAR: mlstm}, prepare=special.xlstm)),
+    ("xlstm", Family(always(LINEAR), {LINEAR: mlstm}, prepare=translate.xlstm)),
     ("xlnet", Family(always(FULL), {FULL: special.memories})),
     ("reformer", Family(always(FULL), {FULL: special.reformer})),
     # With an encoder beside them.
     (
         "bart bigbird_pegasus blenderbot blenderbot-small canary cohere_asr_decoder fsmt led longt5 m2m_100 marian"
         " mbart moonshine mt5 mvp nllb-moe pegasus pegasus_x plbart pop2piano prophetnet seamless_m4t seamless_m4t_v2"
-        " speech_to_text speecht5 switch_transformers t5 trocr udop umt5 whisper xlm-prophetnet",
+        " speech_to_text speecht5 switch_transformers t5 trocr udop umt5 whisper pp_formulanet_text",
         Family(prepare=seq2seq.decoder_side),
     ),
     # Layers that run several times, each with a cache of its own.
-    ("dory", Family(every(4), finish=special.dory)),
+    ("dory", Family(every(4), finish=repeats.dory)),
     (
         "inkling_text inkling2_text",
-        Family(patterns.inkling, {HYBRID: INKLING_FULL, HYBRID_SLIDING: INKLING_SLIDING}),
+        Family(habits.inkling, {HYBRID: INKLING_FULL, HYBRID_SLIDING: INKLING_SLIDING}),
     ),
     (
         "inkling2_loop_text",
         Family(
-            patterns.inkling,
+            habits.inkling,
             {HYBRID: INKLING_FULL, HYBRID_SLIDING: INKLING_SLIDING},
-            finish=special.inkling_loop,
+            finish=repeats.inkling_loop,
         ),
     ),
-    ("hrm_text", Family(finish=special.hrm)),
+    ("hrm_text", Family(finish=repeats.hrm)),
 )
 FAMILIES = {name: family for names, family in ROWS for name in names.split()}

@@ -1,0 +1,50 @@
+"""Models whose layers run several times, or share caches: the list of layers changed as a whole."""
+
+from glasscli.budget.families.fields import Fields
+from glasscli.budget.kinds import Kind, NoCache
+
+
+def dory(read: Fields, made: list[Kind]) -> list[Kind]:
+    """Dory: the middle layers run several times, each with a cache of its own unless only the last counts."""
+    made = [kind for kind in made if not isinstance(kind, NoCache)] if _with_mlps(read) else made
+    first = read.integer("n_input_layers", least=0) // (2 if _with_mlps(read) else 1)
+    count = read.integer("n_recurrent_layers", default=None, least=0)
+    if count is None:
+        count = len(made) - first - read.integer("n_output_layers", least=0)
+    else:
+        count //= 2 if _with_mlps(read) else 1
+    if read.get("recurrent_kv_cache_mode") == "last_loop":
+        return made
+    return made + made[first : first + count] * (read.integer("n_recurrent_loops") - 1)
+
+
+def _with_mlps(read: Fields) -> bool:
+    """Dory's checkpoints count each MLP as a layer."""
+    return "mlp" in (read.words("layer_types") or [])
+
+
+def inkling_loop(read: Fields, made: list[Kind]) -> list[Kind]:
+    """Inkling 2 Loop: a range of layers runs several times, each pass with its own cache."""
+    loop = read.nested("loop_config") if read.has("loop_config") else read
+    first, last = loop.integer("loop_layer_index_start", least=0), loop.integer("loop_layer_index_end", least=0)
+    return made + made[first:last] * (loop.integer("loop_num_passes") - 1)
+
+
+def twice(read: Fields, made: list[Kind]) -> list[Kind]:
+    """LongCat-Flash: two attentions in each layer."""
+    return [kind for kind in made for _ in range(2)]
+
+
+def hrm(read: Fields, made: list[Kind]) -> list[Kind]:
+    """HRM: two stacks run in nested cycles; a config that names the stacks' size has them all counted."""
+    if read.has("num_layers_per_stack"):
+        return made
+    return made * (read.integer("H_cycles") * (read.integer("L_cycles") + 1))
+
+
+def shared_across(read: Fields, made: list[Kind]) -> list[Kind]:
+    """Cross-layer attention (Hunyuan-Large): one layer of each `cla_share_factor` owns a cache."""
+    if not read.flag("use_cla"):
+        return made
+    factor = read.integer("cla_share_factor")
+    return [kind if i % factor == 0 else NoCache("shares an earlier layer's") for i, kind in enumerate(made)]

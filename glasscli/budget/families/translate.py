@@ -1,0 +1,110 @@
+"""Families that say the same things under other names: what is said is put where the rules look for it.
+
+Each function takes a config's fields and gives them back with the standard fields filled in.
+"""
+
+from glasscli.budget.families.fields import Fields
+from glasscli.budget.families.geometry import HEADS, KV_HEADS, WIDTH, n_heads
+
+
+def falcon(read: Fields) -> Fields:
+    """7B has one key/value head though num_kv_heads says 71; 40B's class caches a copy for each query head."""
+    heads = n_heads(read)
+    if read.flag("new_decoder_architecture"):
+        own: int = read.integer("num_kv_heads", "n_head_kv", default=heads)
+        kv_heads = heads if read.engine == "transformers" else own
+    elif read.flag("multi_query", True):
+        kv_heads = 1
+    else:
+        kv_heads = read.integer("num_kv_heads", "n_head_kv", default=heads)
+    return read.over({"num_key_value_heads": kv_heads})
+
+
+def multi_query(read: Fields) -> Fields:
+    """GPT-BigCode (StarCoder): one key/value head, unless it says otherwise."""
+    return read.over({"num_key_value_heads": 1 if read.flag("multi_query", True) else n_heads(read)})
+
+
+def chatglm(read: Fields) -> Fields:
+    grouped = read.flag("multi_query_attention")
+    return read.over({"num_key_value_heads": read.integer("multi_query_group_num") if grouped else n_heads(read)})
+
+
+def attn_config(read: Fields) -> Fields:
+    """DBRX and MPT keep it in a nested object."""
+    nested = read.nested("attn_config")
+    kind = nested.get("attn_type")
+    if kind == "multiquery_attention":
+        return read.over({"num_key_value_heads": 1})
+    if nested.has("kv_n_heads") and kind in (None, "grouped_query_attention"):
+        return read.over({"num_key_value_heads": nested.integer("kv_n_heads")})
+    return read
+
+
+def own_head_dim(read: Fields) -> Fields:
+    """Classes that derive the head's width whatever the config says."""
+    return read.over({"head_dim": read.divide("|".join(WIDTH), n_heads(read), read.named(*HEADS))})
+
+
+def jetmoe(read: Fields) -> Fields:
+    """Query heads are key/value heads times the experts a token picks."""
+    if read.has(*HEADS):
+        return read
+    return read.over(
+        {"num_attention_heads": read.integer(*KV_HEADS) * read.integer("num_experts_per_tok", "moe_top_k")}
+    )
+
+
+def half_window(read: Fields) -> Fields:
+    """ModernBERT's decoder: local_attention counts both sides of a token."""
+    local: int = read.integer("local_attention", default=0, least=0)
+    return read.over({"sliding_window": local // 2}) if local else read
+
+
+def gpt_neo(read: Fields) -> Fields:
+    """GPT-Neo calls its window window_size."""
+    return read.over({"sliding_window": read.integer("window_size")})
+
+
+def zamba(read: Fields) -> Fields:
+    """Zamba attends over the concatenation with the embeddings: heads of twice the width."""
+    dim = read.integer("attention_head_dim", default=2 * read.integer(*WIDTH) // n_heads(read))
+    return read.over({"head_dim": dim})
+
+
+def nemotron_h(read: Fields) -> Fields:
+    """The list or the letters of the layers say how many there are; num_hidden_layers may be absent."""
+    for name in ("layer_types", "layers_block_type"):
+        if read.has(name):
+            return read.over({"num_hidden_layers": len(read.words(name) or [])})
+    text = read.get("hybrid_override_pattern")
+    return read.over({"num_hidden_layers": len(text)}) if isinstance(text, str) else read
+
+
+def longcat(read: Fields) -> Fields:
+    """LongCat-Flash counts pairs of attentions in num_layers."""
+    return read.over({"num_hidden_layers": read.integer("num_layers")})
+
+
+def bailing(read: Fields) -> Fields:
+    """Ling 3: the linear layers' heads are as wide as head_dim says."""
+    if read.has("linear_head_dim"):
+        return read
+    return read.over({"linear_head_dim": read.integer("head_dim")})
+
+
+def xlstm(read: Fields) -> Fields:
+    """xLSTM's blocks."""
+    return read.over({"num_hidden_layers": read.integer("num_hidden_layers", "num_blocks")})
+
+
+def dots3(read: Fields) -> Fields:
+    """dots3: sliding layers have MLA sizes of their own, under swa_ names in checkpoints."""
+    return read if read.has("sliding_window") else read.over({"sliding_window": read.integer("sliding_window_size")})
+
+
+def without_drafts(read: Fields) -> Fields:
+    """Step 3.7: its lists go on over the draft layers (MTP), which are no part of the model."""
+    types = read.words("layer_types")
+    n, drafts = read.integer("num_hidden_layers"), read.integer("num_nextn_predict_layers", default=0, least=0)
+    return read.over({"layer_types": types[:n]}) if types and drafts and len(types) == n + drafts else read
