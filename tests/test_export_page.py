@@ -141,7 +141,7 @@ def test_decode_steps_start_at_their_position(browser: Browser, tmp_path: Path) 
     export_dump(steps, path)
     browser.open(path, "#L2.H3.q16.k1")
     assert f"weight {float(steps.layers[1].pattern_HTS[3, 2, 1]):.4f}" in browser.text("#cell")
-    assert "and chose" in browser.text("#rowtitle")
+    assert "(and then chose " in browser.text("#rowtitle")
     assert "decode 4 × 18 from 14" in browser.text("#about")
 
 

@@ -27,7 +27,7 @@ function drawCell() {
   const where = `layer ${layer().layer} head ${state.head} → kv ${head().kv}\n${query} looks at ${key}\n`;
   const note = weight === undefined ? "\nthe key comes after the query" : `\nscore ${score.toFixed(3)} before softmax`;
   $("cell").replaceChildren(document.createTextNode(where), "weight ", value, document.createTextNode(note));
-  const chosen = data.chosen.length ? `, and chose ${data.chosen[state.row]}` : "";
+  const chosen = data.chosen.length ? ` (and then chose ${data.chosen[state.row]})` : "";
   $("rowtitle").textContent = `${query} looks at${chosen}`;
   const best = weights.map((w, j) => [w, j]).sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 10);
   $("row").replaceChildren(...best.map(([w, j]) => {
