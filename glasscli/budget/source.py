@@ -1,11 +1,13 @@
 """A config.json from wherever it is: a file, a model's folder, or a pipe. Reads JSON, knows no model."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from glasscli.errors import ConfigError
+from glasscli.folder import file_inside
 
 LARGEST_FILE = 32 * 1024**2  # a config.json has a few KiB; past this it is something else
 FORMATS = {b"GGUF": "a GGUF file", b"PK\x03\x04": "a zip archive", b"\x7fELF": "a program", b"%PDF": "a PDF"}
@@ -49,13 +51,16 @@ def read_bytes(where: str) -> bytes:
 
 
 def read_file(where: str) -> bytes:
-    """The first bytes of the file `where`, or of the config.json in the folder `where`."""
+    """The first bytes of the file `where`, or of the config.json in the folder `where`.
+
+    A file that is named is read whatever it is, such as a shell's `<(…)`; a folder may come from a stranger.
+    """
     path = Path(where)
     try:
         if path.is_dir():
-            path = path / "config.json"
-            if not path.exists():
+            if not os.path.lexists(path / "config.json"):
                 raise ConfigError(f"{where}: the folder holds no config.json")
+            path = file_inside(path, "config.json", ConfigError)
         with path.open("rb") as file:
             return file.read(LARGEST_FILE + 1)
     except FileNotFoundError:

@@ -91,6 +91,26 @@ def test_a_file_without_end() -> None:
         read_config("/dev/zero")
 
 
+def test_a_folder_is_not_left(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "model", tmp_path / "config.json"
+    folder.mkdir()
+    outside.write_text("{}")
+    file = folder / "config.json"
+    for make, says in (
+        (lambda: file.symlink_to(outside), "link to a file outside"),
+        (lambda: file.symlink_to("/dev/zero"), "link to a file outside"),
+        (lambda: file.symlink_to("nowhere"), "no such file"),
+        (lambda: os.mkfifo(file), "not a regular file"),  # opening it would wait for ever
+        (file.mkdir, "not a regular file"),
+    ):
+        make()
+        with pytest.raises(ConfigError, match=says):
+            read_config(str(folder))
+        file.rmdir() if file.is_dir() and not file.is_symlink() else file.unlink()
+    file.symlink_to(outside.rename(folder / "settings.json").name)
+    assert read_config(str(folder)) == {}
+
+
 def test_titles(tmp_path: Path) -> None:
     assert title_of(str(tmp_path / "gemma" / "config.json")) == "gemma"
     assert title_of(str(tmp_path / "gemma")) == "gemma"
