@@ -8,6 +8,7 @@ steps where that is exact:
     ----------------------------------     ---------------------------------------------------
     q, k rotated one after the other       q | k lie side by side: one complex multiplication
     scores scaled by 1/√E                  the rotations of the queries are, once a step for all layers
+    softmax subtracts the largest score    only where the sums of e^score show that it matters
     softmax divides every share            the H mixed rows are divided, not the H × S shares
     silu(gate) = gate/2·(1 + tanh gate/2)  u + u·tanh(gate/2) with u = up·gate/2, in place
     k and v appended one after the other   k | v lie side by side: one assignment
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 FEW_KEYS = 512
 
+# Sums of e^score that softmax takes as they are. Within them what was rounded to 0 or to a few bits is below a
+# float32's last bit; beyond, the largest score is subtracted first, as in the readable form.
+LEAST_SUM, LARGEST_SUM = 1e-25, 1e25
+
 
 class Decoder:
     """Decodes one sequence, token by token, into one cache. Holds scratch arrays, no state of its own."""
@@ -53,36 +58,42 @@ class Decoder:
         self.q_KGE = self.qkv[: heads * width].reshape(kv_heads, config.group_size, width)
         self.new_kv = self.qkv[heads * width :].reshape(2, kv_heads, width)
         self.scores, self.ones = np.empty(heads * cache.max_tokens, np.float32), np.ones(cache.max_tokens, np.float32)
-        self.largest, self.sums = np.empty((heads, 1), np.float32), np.empty((heads, 1), np.float32)
+        self.sums = np.empty((heads, 1), np.float32)
         self.sums_H = self.sums[:, 0]
         self.mixed = np.empty((heads, width), np.float32)
         self.mixed_flat, self.mixed_KGE = self.mixed.reshape(-1), self.mixed.reshape(self.q_KGE.shape)
         self.gate_up = np.empty(2 * config.ffn_dim, np.float32)
         self.gate, self.up = self.gate_up[: config.ffn_dim], self.gate_up[config.ffn_dim :]
         self.silu, self.halves = np.empty(config.ffn_dim, np.float32), np.full(config.ffn_dim, 0.5, np.float32)
-        # Per layer: the cache, its keys and its values.
-        self.layers = [
-            (weights, kv[:, 0], kv[0, 0], kv[1, 0]) for weights, kv in zip(model.weights.blocks, cache.kv, strict=True)
-        ]
+        # For all layers: where new keys and values go, and where the old ones are.
+        self.new_L2KSE, self.keys_LKES = cache.kv[:, :, 0], cache.kv[:, 0, 0].swapaxes(2, 3)
+        self.values_LKSE = cache.kv[:, 1, 0]
 
+    @np.errstate(over="ignore")  # of e^score: it shows in the sums
     def step(self, token_id: int) -> Array:
         """Append `token_id` to the cache and return the logits of what follows it, a new float32 [V]."""
         x, normed, added, qkv, gate_up = self.x, self.normed, self.added, self.qkv, self.gate_up
         start = self.cache.length
         seen = start + 1
+        self._look_back(seen)
         if start >= len(self.turns):
             self.turns = self.model.turns(0, min(self.cache.max_tokens, 2 * start))
         np.multiply(self.scale, self.turns[start], self.turn)
-        scores_HS = self.scores[: len(self.mixed) * seen].reshape(-1, seen)
         x[:] = self.weights.embedding[token_id]
-        for weights, kv, keys_KSE, values_KSE in self.layers:
+        for weights, new_2KE, keys_KES, values_KSE in zip(
+            self.weights.blocks,
+            self.new_L2KSE[:, :, :, start],
+            self.keys_LKES[..., :seen],
+            self.values_LKSE[:, :, :seen],
+            strict=False,
+        ):
             self._norm(x, weights.attn_norm)
             normed.dot(weights.qkv, qkv)
             if weights.qkv_bias is not None:
                 np.add(qkv, weights.qkv_bias, qkv)
             np.multiply(self.pairs, self.turn, self.pairs)
-            kv[:, :, start] = self.new_kv
-            self._attend(scores_HS, keys_KSE[:, :seen], values_KSE[:, :seen])
+            new_2KE[:] = self.new_kv
+            self._attend(keys_KES, values_KSE)
             self.mixed_flat.dot(weights.out, added)
             if weights.out_bias is not None:
                 np.add(added, weights.out_bias, added)
@@ -106,19 +117,30 @@ class Decoder:
         np.multiply(x, self.factor, self.normed)
         np.multiply(self.normed, weight, self.normed)
 
-    def _attend(self, scores_HS: Array, keys_KSE: Array, values_KSE: Array) -> None:
-        seen = scores_HS.shape[1]
-        scores_KGS = scores_HS.reshape(*self.q_KGE.shape[:2], seen)
-        if seen <= FEW_KEYS:
-            np.matmul(self.q_KGE, keys_KSE.transpose(0, 2, 1), scores_KGS)
-        else:
-            np.matvec(keys_KSE[:, None], self.q_KGE, scores_KGS)
-        np.maximum.reduce(scores_HS, axis=1, out=self.largest, keepdims=True)
-        np.subtract(scores_HS, self.largest, scores_HS)
+    def _look_back(self, seen: int) -> None:
+        """Cut the scratch arrays to `seen` keys, for all layers."""
+        self.scores_HS = self.scores[: len(self.mixed) * seen].reshape(-1, seen)
+        self.scores_KGS, self.ones_S = self.scores_HS.reshape(*self.q_KGE.shape[:2], seen), self.ones[:seen]
+
+    def _attend(self, keys_KES: Array, values_KSE: Array) -> None:
+        scores_HS = self.scores_HS
+        self._score(keys_KES)
         np.exp(scores_HS, scores_HS)
-        scores_HS.dot(self.ones[:seen], self.sums_H)
-        np.matmul(scores_KGS, values_KSE, self.mixed_KGE)
+        scores_HS.dot(self.ones_S, self.sums_H)
+        sums = self.sums_H.tolist()
+        if not (min(sums) > LEAST_SUM and max(sums) < LARGEST_SUM):
+            self._score(keys_KES)
+            np.subtract(scores_HS, scores_HS.max(axis=1, keepdims=True), scores_HS)
+            np.exp(scores_HS, scores_HS)
+            scores_HS.dot(self.ones_S, self.sums_H)
+        np.matmul(self.scores_KGS, values_KSE, self.mixed_KGE)
         np.divide(self.mixed, self.sums, self.mixed)
+
+    def _score(self, keys_KES: Array) -> None:
+        if keys_KES.shape[2] <= FEW_KEYS:
+            np.matmul(self.q_KGE, keys_KES, self.scores_KGS)
+        else:
+            np.matvec(keys_KES.swapaxes(1, 2)[:, None], self.q_KGE, self.scores_KGS)
 
     def _swiglu(self) -> None:
         gate, up, silu = self.gate, self.up, self.silu
