@@ -39,6 +39,11 @@ def state_hint(read: Fields) -> str | None:
     return next((named(read, field) for field in fields if read.has(field)), None)
 
 
+def state_dtype(read: Fields) -> str:
+    """What a recurrent state is kept in: what the config says, else float32; transformers' classes don't ask."""
+    return "f32" if read.engine == "transformers" else state_hint(read) or "f32"
+
+
 def cache_dtype(root: Fields) -> str | None:
     """What the checkpoint's quantisation says the cache holds; None where it says nothing of the cache."""
     read = root.nested("quantization_config")

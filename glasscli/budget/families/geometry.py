@@ -36,6 +36,8 @@ def n_kv_heads(read: Fields) -> int:
     if not read.has(*HEADS) and read.has(*KV_HEADS):
         return int(read.integer(*KV_HEADS))
     heads = n_heads(read)
+    if read.defaults.get("alike"):  # the class knows no other number
+        return heads
     kv_heads: int = read.integer(*KV_HEADS, default=heads)
     if heads % kv_heads:
         name = read.named(*KV_HEADS)

@@ -6,7 +6,7 @@ quantities differently; `mamba1` and `mamba2` are made from the names a family u
 
 from collections.abc import Callable
 
-from glasscli.budget.families.dtype import state_hint
+from glasscli.budget.families.dtype import state_dtype
 from glasscli.budget.families.fields import Fields, shown
 from glasscli.budget.families.geometry import WIDTH, full, head_dim, n_heads, n_kv_heads, sliding
 from glasscli.budget.kinds import Kind, Several
@@ -44,7 +44,7 @@ def mamba2(heads: str, dim: str, d_state: str, groups: str, kernel: str, expand:
         else:
             width = read.whole(width, dim)
         return Mamba2(
-            n, width, read.integer(d_state), read.integer(groups), read.integer(kernel), state_hint(read) or "f32"
+            n, width, read.integer(d_state), read.integer(groups), read.integer(kernel), state_dtype(read)
         )
 
     return build
@@ -69,7 +69,7 @@ def delta_net(read: Fields, layer: int) -> Kind:
         read.integer("linear_key_head_dim"),
         read.integer("linear_value_head_dim"),
         read.integer("linear_conv_kernel_dim"),
-        state_hint(read) or "f32",
+        state_dtype(read),
     )
 
 

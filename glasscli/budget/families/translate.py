@@ -3,7 +3,7 @@
 Each function takes a config's fields and gives them back with the standard fields filled in.
 """
 
-from glasscli.budget.families.fields import Fields
+from glasscli.budget.families.fields import Fields, shown
 from glasscli.budget.families.geometry import HEADS, KV_HEADS, WIDTH, n_heads
 
 
@@ -31,14 +31,22 @@ def chatglm(read: Fields) -> Fields:
 
 
 def attn_config(read: Fields) -> Fields:
-    """DBRX and MPT keep it in a nested object."""
+    """DBRX keeps them in a nested object, with a class of its own."""
+    nested = read.nested("attn_config", {"kv_n_heads": 1})
+    return read.over({"num_key_value_heads": nested.integer("kv_n_heads")})
+
+
+def mpt(read: Fields) -> Fields:
+    """MPT's own code shares heads where attn_type says so; transformers' class never does."""
     nested = read.nested("attn_config")
     kind = nested.get("attn_type")
+    if read.engine == "transformers" or kind in (None, "multihead_attention"):
+        return read.over({"num_key_value_heads": n_heads(read)})
     if kind == "multiquery_attention":
         return read.over({"num_key_value_heads": 1})
-    if nested.has("kv_n_heads") and kind in (None, "grouped_query_attention"):
+    if kind == "grouped_query_attention":
         return read.over({"num_key_value_heads": nested.integer("kv_n_heads")})
-    return read
+    return nested.refuse("attn_type", f"is {shown(kind)}: expected multihead, multiquery or grouped_query attention")
 
 
 def own_head_dim(read: Fields) -> Fields:
