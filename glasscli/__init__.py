@@ -15,13 +15,17 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from glasscli.batch import generate_batch
     from glasscli.cache import KVCache
     from glasscli.config import ModelConfig, RopeScaling, load_config
     from glasscli.continuation import Step
-    from glasscli.errors import CheckpointError, ConfigError, GlassError, TokenizerError, UsageError
+    from glasscli.dump import dump_attention, dump_decode
+    from glasscli.errors import CheckpointError, ConfigError, GlassError, OutputError, TokenizerError, UsageError
+    from glasscli.export import export_dump
     from glasscli.generation import generate
     from glasscli.layout import layout_of
     from glasscli.load import LoadedModel, load_model
+    from glasscli.measures import measure_heads
     from glasscli.model.attention import attend, attend_blocked, causal_mask
     from glasscli.model.llama import Llama
     from glasscli.sampling import SamplingParams
@@ -29,13 +33,17 @@ if TYPE_CHECKING:
     from glasscli.trace import LayerTrace, Trace
 
 _HOMES = {
+    "batch": ["generate_batch"],
     "cache": ["KVCache"],
     "config": ["ModelConfig", "RopeScaling", "load_config"],
-    "errors": ["CheckpointError", "ConfigError", "GlassError", "TokenizerError", "UsageError"],
+    "dump": ["dump_attention", "dump_decode"],
+    "errors": ["CheckpointError", "ConfigError", "GlassError", "OutputError", "TokenizerError", "UsageError"],
+    "export": ["export_dump"],
     "continuation": ["Step"],
     "generation": ["generate"],
     "layout": ["layout_of"],
     "load": ["LoadedModel", "load_model"],
+    "measures": ["measure_heads"],
     "model.attention": ["attend", "attend_blocked", "causal_mask"],
     "model.llama": ["Llama"],
     "sampling": ["SamplingParams"],
@@ -53,6 +61,7 @@ __all__ = [
     "Llama",
     "LoadedModel",
     "ModelConfig",
+    "OutputError",
     "RopeScaling",
     "SamplingParams",
     "Step",
@@ -63,10 +72,15 @@ __all__ = [
     "attend",
     "attend_blocked",
     "causal_mask",
+    "dump_attention",
+    "dump_decode",
+    "export_dump",
     "generate",
+    "generate_batch",
     "layout_of",
     "load_config",
     "load_model",
+    "measure_heads",
 ]
 
 
