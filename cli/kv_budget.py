@@ -18,7 +18,7 @@ from glasscli.cli.console import Color, note
 from glasscli.cli.kv_said import said_of_heads, said_of_model
 from glasscli.cli.options import ColorOption, Json, Quiet
 from glasscli.cli.views import kv_compare, kv_config, kv_data, kv_sweep, kv_table
-from glasscli.cli.views.kv_screen import Screen
+from glasscli.cli.views.screen import Screen
 from glasscli.errors import ConfigError, GlassError, UsageError
 
 EPILOG = f"""\b

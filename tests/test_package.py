@@ -2,6 +2,7 @@
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -41,7 +42,13 @@ def test_the_list_of_packages_is_the_folders() -> None:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel in a new environment outside the checkout, with the dependencies of this one beside it."""
     folder = tmp_path_factory.mktemp("wheel")
-    python("-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT))
+    source = folder / "source"  # a copy: what an earlier build left in the checkout would go into the wheel
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    for name in ("glasscli", "cli", "weights"):
+        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    python("-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(source))
     (wheel,) = folder.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}

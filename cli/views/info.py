@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from glasscli.budget.sizes import format_bytes
 from glasscli.cli.console import Color, is_terminal, note
-from glasscli.cli.views.kv_screen import Screen
+from glasscli.cli.views.screen import Screen
 from glasscli.config import ModelConfig
 from glasscli.facts import Facts
 from glasscli.load import SHIPPED, shipped_folder

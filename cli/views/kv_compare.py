@@ -7,7 +7,7 @@ from glasscli.budget.describe import sharing
 from glasscli.budget.model_facts import Model
 from glasscli.budget.sizes import format_bytes
 from glasscli.cli.views.kv_remarks import Said, count, hint
-from glasscli.cli.views.kv_screen import Screen
+from glasscli.cli.views.screen import Screen
 
 
 def show(answers: Sequence[Answer], said: Said, screen: Screen, quiet: bool = False) -> None:

@@ -5,7 +5,7 @@ from glasscli.budget.describe import name, shape, sharing
 from glasscli.budget.plan import Budget
 from glasscli.budget.sizes import format_bytes
 from glasscli.cli.views.kv_remarks import Said, decode_step, fits, hint, notes, other_types, per_rank
-from glasscli.cli.views.kv_screen import Screen
+from glasscli.cli.views.screen import Screen
 
 
 def show(answer: Answer, bandwidth: int, said: Said, screen: Screen, quiet: bool = False) -> None:

@@ -7,7 +7,7 @@ from glasscli.budget.answers import Answer
 from glasscli.budget.plan import Budget
 from glasscli.budget.sizes import decimal, format_seconds, short_bytes
 from glasscli.cli.console import is_terminal
-from glasscli.cli.views.kv_screen import Screen
+from glasscli.cli.views.screen import Screen
 
 LABEL = 15
 

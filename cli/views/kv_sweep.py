@@ -7,7 +7,7 @@ from math import log2
 
 from glasscli.budget.sizes import format_bytes, short_bytes
 from glasscli.budget.sweep import Curve
-from glasscli.cli.views.kv_screen import Screen
+from glasscli.cli.views.screen import Screen
 
 MARKS = "●○▲△■□◆◇"
 PLAIN = "*o+x#@%&"

@@ -11,7 +11,7 @@ from glasscli.budget.plan import Budget
 from glasscli.budget.sizes import decimal, format_bytes, short_bytes
 from glasscli.budget.subjects import Heads
 from glasscli.cli.views.kv_remarks import Said, decode_step, fits, hint, joined, label, notes, other_types, per_rank
-from glasscli.cli.views.kv_screen import Screen
+from glasscli.cli.views.screen import Screen
 
 BARS = " ▏▎▍▌▋▊▉█"
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from glasscli.cli.console import Color, is_terminal
-from glasscli.cli.views.kv_screen import Screen, cells
+from glasscli.cli.views.screen import Screen, cells
 from glasscli.merges import Word
 from glasscli.pieces import label_of
 from glasscli.tokenized import Part, Token
