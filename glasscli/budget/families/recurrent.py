@@ -20,12 +20,13 @@ def short_conv(read: Fields, layer: int) -> Kind:
     return ShortConv(read.integer(*WIDTH), read.integer("conv_L_cache"))
 
 
-def mamba1(expand: str, d_state: str, kernel: str) -> Build:
-    """Mamba-1, from the names of its expansion factor, its state's size and its convolution's length."""
+def mamba1(expand: str, d_state: str, kernel: str, inner: str = "") -> Build:
+    """Mamba-1, from the names of its expansion, its state's size, its convolution's length and its inner width."""
 
     def build(read: Fields, layer: int) -> Kind:
-        inner = read.integer(expand) * read.integer(*WIDTH)
-        return Mamba1(inner, read.integer(d_state), read.integer(kernel), state_dtype="f32")
+        width = read.integer(inner, default=None) if inner else None
+        width = width or read.integer(expand) * read.integer(*WIDTH)
+        return Mamba1(width, read.integer(d_state), read.integer(kernel), state_dtype="f32")
 
     return build
 
@@ -43,9 +44,7 @@ def mamba2(heads: str, dim: str, d_state: str, groups: str, kernel: str, expand:
             width = inner // n
         else:
             width = read.whole(width, dim)
-        return Mamba2(
-            n, width, read.integer(d_state), read.integer(groups), read.integer(kernel), state_dtype(read)
-        )
+        return Mamba2(n, width, read.integer(d_state), read.integer(groups), read.integer(kernel), state_dtype(read))
 
     return build
 

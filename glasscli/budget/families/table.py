@@ -41,7 +41,7 @@ from glasscli.budget.families.recurrent import (
 )
 
 JAMBA = mamba1("mamba_expand", "mamba_d_state", "mamba_d_conv")
-MAMBA = mamba1("expand", "state_size", "conv_kernel")
+MAMBA = mamba1("expand", "state_size", "conv_kernel", "intermediate_size")
 MAMBA2 = mamba2("num_heads", "head_dim", "state_size", "n_groups", "conv_kernel", "expand")
 BAMBA = mamba2("mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv", "mamba_expand")
 NEMOTRON = mamba2("mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel", "expand")
@@ -77,7 +77,7 @@ ROWS: tuple[tuple[str, Family], ...] = (
     ("qwen2_moe", Family(even_below_max_window_layers)),
     (
         "gemma4_text gemma4_unified_text diffusion_gemma_text",
-        Family(last_is_full(every(6)), {FULL: special.gemma4_full}),
+        Family(every(6), {FULL: special.gemma4_full}, prepare=translate.gemma4),
     ),
     ("gpt_neo", Family(habits.attention_list, types_in=(), prepare=translate.gpt_neo)),
     ("unlimited_ocr_text", Family(habits.reference, {"reference_sliding_attention": special.reference})),

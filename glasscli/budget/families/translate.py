@@ -3,8 +3,9 @@
 Each function takes a config's fields and gives them back with the standard fields filled in.
 """
 
-from glasscli.budget.families.fields import Fields, shown
+from glasscli.budget.families.fields import MAX_LAYERS, Fields, shown
 from glasscli.budget.families.geometry import HEADS, KV_HEADS, WIDTH, n_heads
+from glasscli.budget.families.patterns import FULL, every
 
 
 def falcon(read: Fields) -> Fields:
@@ -65,8 +66,16 @@ def jetmoe(read: Fields) -> Fields:
 
 def half_window(read: Fields) -> Fields:
     """ModernBERT's decoder: local_attention counts both sides of a token."""
-    local: int = read.integer("local_attention", default=0, least=0)
-    return read.over({"sliding_window": local // 2}) if local else read
+    if read.has("sliding_window"):
+        return read
+    return read.over({"sliding_window": read.integer("local_attention", least=2) // 2})
+
+
+def gemma4(read: Fields) -> Fields:
+    """Gemma 4's last layer is global, whatever the list says."""
+    n = read.integer("num_hidden_layers")
+    types = read.words("layer_types") or every(6)(read, min(n, MAX_LAYERS))
+    return read.over({"layer_types": [*types[:-1], FULL]})
 
 
 def gpt_neo(read: Fields) -> Fields:
