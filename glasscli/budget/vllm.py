@@ -30,6 +30,7 @@ from glasscli.budget.states import KDA, DeltaNet, Mamba1, Mamba2, ShortConv
 from glasscli.errors import ConfigError
 
 CACHE_DTYPES = ("f32", "f16", "bf16", "fp8", "fp8_ds_mla", "fp8_per_token_head", "int8_per_token_head", "nvfp4")
+HEADS_ONLY = ("fp8_per_token_head", "int8_per_token_head", "nvfp4")  # refused beside latent attention
 PLAIN_BLOCK, LATENT_BLOCK = 16, 64  # the smallest pages that FlashAttention and the MLA kernels work on
 
 STATES = (ShortConv, Mamba1, Mamba2, DeltaNet, KDA)
@@ -71,6 +72,8 @@ class Vllm:
             raise ConfigError(f"vLLM keeps keys and values in one dtype, not {k} and {request.v_dtype}", "v_dtype")
         if k not in CACHE_DTYPES:
             raise ConfigError(f"vLLM has no {k} cache; it has {', '.join(CACHE_DTYPES)}", "k_dtype")
+        if k in HEADS_ONLY and any(isinstance(part, LatentAttention) for part in self.parts) and not self.expanded:
+            raise ConfigError(f"vLLM has no {k} cache for latent attention (MLA); it has fp8 or the model's", "k_dtype")
         if k == "fp8" and any(isinstance(part, LatentAttention) and part.index_dim for part in self.parts):
             k = "fp8_ds_mla"
         state = request.state_dtype or request.layout.state_dtype_hint or base.model

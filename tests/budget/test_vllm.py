@@ -143,3 +143,10 @@ def test_pages_that_vllm_logged_for_a_state_in_another_dtype(k_dtype: str | None
     # Nemotron-3-Nano with --mamba-ssm-cache-dtype float16
     nano = Layout("nemotron_h", (Mamba2(64, 64, 128, 8, 4, "f32"), FullAttention(2, 128, 128)), n_heads=32)
     assert Sizer(Request(nano, 1, engine="vllm", k_dtype=k_dtype, state_dtype="f16")).engine.span == tokens
+
+
+@pytest.mark.parametrize("dtype", ["nvfp4", "fp8_per_token_head", "int8_per_token_head"])
+def test_latents_are_never_stored_in_a_dtype_for_heads(dtype: str) -> None:
+    """vLLM's own start-up check refuses NVFP4 beside MLA, and its per-head scales need heads."""
+    with pytest.raises(GlassError, match=f"no {dtype} cache for latent attention"):
+        sized(DEEPSEEK_V3, 1024, engine="vllm", k_dtype=dtype)
