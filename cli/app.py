@@ -125,8 +125,8 @@ def complain(message: str, code: int) -> int:
 
 def silence_stdout() -> None:
     """Let nothing more be written to a stdout that failed, not even by the interpreter's own last flush."""
-    with contextlib.suppress(OSError, AttributeError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with contextlib.suppress(OSError, AttributeError, ValueError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

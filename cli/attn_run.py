@@ -28,6 +28,8 @@ def run(ask: Ask) -> None:
         if step != "jacobian":
             find_step(step)
     loaded = load_model(ask.model)
+    if ask.output is not None:
+        spare_model(ask.output, loaded.folder)
     text = DEMO if ask.prompt is None else prompt_text(ask.prompt)
     ids = read(ask, loaded, text)
     if ask.heads:
@@ -46,6 +48,14 @@ def run(ask: Ask) -> None:
         finish(ask, loaded, dump, steps)
     except SizeError as error:
         raise UsageError(f"{error}.\n{way_out(ask)}") from None
+
+
+def spare_model(output: Path, folder: Path) -> None:
+    """Refuse to replace a file of the model that is being looked into."""
+    from glasscli.facts import model_files
+
+    if output.exists() and any(output.samefile(file) for file in model_files(folder)):
+        raise UsageError(f"-o {output}: this file is a part of the model. Name another.")
 
 
 def read(ask: Ask, loaded: LoadedModel, text: str) -> list[int]:

@@ -3,6 +3,7 @@
 from glasscli.cli import attn_options as o
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.console import Color
+from glasscli.cli.interrupts import tidy_end
 from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
 
 EPILOG = """\b
@@ -59,5 +60,6 @@ def command(
     pin_threads(model)
     from glasscli.cli.attn_run import run
 
-    run(ask)
+    with tidy_end():
+        run(ask)
     return 0

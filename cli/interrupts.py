@@ -1,5 +1,6 @@
-"""Ctrl-C in mid-text: finish the token in hand, keep what was written."""
+"""Ctrl-C in mid-text: finish the token in hand, keep what was written. Other signals that end: leave no half files."""
 
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,3 +36,33 @@ def watch_interrupts() -> Iterator[Interrupt]:
         yield interrupt
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+class Ended(BaseException):
+    """A signal that ends the program came while there was something to tidy up."""
+
+
+@contextmanager
+def tidy_end() -> Iterator[None]:
+    """Let a signal that ends the program first unwind the block, so that its `finally` clauses run.
+
+    To whoever sent it, the program ends by that signal, as it would have. One that was ignored stays ignored.
+    """
+    came: list[int] = []
+
+    def unwind(signum: int, frame: FrameType | None) -> None:
+        if not came:  # a second one must not cut the tidying short
+            came.append(signum)
+            raise Ended
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    handled = [number for name in names if signal.getsignal(number := getattr(signal, name)) is signal.SIG_DFL]
+    for number in handled:
+        signal.signal(number, unwind)
+    try:
+        yield
+    finally:
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
+        if came:
+            os.kill(os.getpid(), came[0])

@@ -12,7 +12,7 @@ from glasscli.config import ModelConfig, load_config
 from glasscli.errors import TokenizerError
 from glasscli.folder import model_folder
 from glasscli.layout import layout_of
-from glasscli.shards import weight_files
+from glasscli.shards import INDEX, SINGLE, weight_files
 from glasscli.tokenizer import TOKENIZER, Tokenizer, load_tokenizer
 from glasscli.weight_file import TensorInfo
 
@@ -101,7 +101,6 @@ def read_facts(folder: str | Path) -> Facts:
         more = tokenizer.vocab_size - config.vocab_size
         notes.append(f"the tokenizer has {more:,} more tokens than the embedding has rows; a prompt can't use them")
     cached = sum(tensor.rows * tensor.width for kind in layout_of(config) for tensor in kind.tensors(1))
-    names = ["config.json", "generation_config.json", *(path.name for path in weight_files(folder)), TOKENIZER]
     return Facts(
         folder=folder,
         config=config,
@@ -110,9 +109,21 @@ def read_facts(folder: str | Path) -> Facts:
         parts=_parts(tensors),
         cache_bytes_per_token=cached * CACHE_ITEM_BYTES,
         tokenizer=tokenizer,
-        files=tuple((name, (folder / name).stat().st_size) for name in names if (folder / name).is_file()),
+        files=tuple((path.name, path.stat().st_size) for path in model_files(folder)),
         notes=tuple(notes),
     )
+
+
+def model_files(folder: Path) -> list[Path]:
+    """The files of a folder that make the model.
+
+    Raises:
+        CheckpointError: as `weight_files`.
+    """
+    weights = weight_files(folder)
+    index = [] if weights == [folder / SINGLE] else [folder / INDEX]
+    paths = [folder / "config.json", folder / "generation_config.json", *index, *weights, folder / TOKENIZER]
+    return [path for path in paths if path.is_file()]
 
 
 def part_of(name: str) -> str:

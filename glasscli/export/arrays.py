@@ -115,4 +115,11 @@ def write_safetensors(dump: Dump, path: Path, steps: Sequence[str], names: str) 
     from safetensors.numpy import save
 
     metadata = {key: json.dumps(value) for key, value in describe(dump, names).items()}
-    path.write_bytes(save(named_arrays(dump, steps, names), metadata=metadata))
+    data = save(named_arrays(dump, steps, names))
+    size = int.from_bytes(data[:8], "little")
+    # The package writes metadata in an order of its own, another each time; a dump must always be the same bytes.
+    header = json.dumps({"__metadata__": metadata, **json.loads(data[8 : 8 + size])}, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    with path.open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.write(memoryview(data)[8 + size :])

@@ -18,11 +18,15 @@ def check_target(path: Path) -> None:
         folder = Path(os.path.realpath(path)).parent
         if path.is_dir():
             raise OutputError(f"{path} is a folder; name a file")
+        if path.exists() and not path.is_file():
+            raise OutputError(f"{path} is a pipe or a device, which a file would take the place of; name a file")
         if not folder.is_dir():
             raise OutputError(f"{path}: there is no folder {folder}")
         probe = _beside(path)
-        probe.open("xb").close()
-        probe.unlink()
+        try:
+            probe.open("xb").close()
+        finally:
+            probe.unlink(missing_ok=True)
     except ValueError as error:
         raise OutputError(f"{path}: {error}") from None
     except OSError as error:
@@ -49,6 +53,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _beside(path: Path) -> Path:
-    """A name in the folder where `path` leads, for this process alone."""
+    """A new name in the folder where `path` leads, one that nobody can foresee and put a link at."""
     target = Path(os.path.realpath(path))
-    return target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
+    start = os.fsencode(target.name)[:200].decode("utf-8", "ignore")  # names are limited in bytes, to 255 mostly
+    return target.with_name(f".{start}.{os.urandom(4).hex()}.part")

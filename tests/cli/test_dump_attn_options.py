@@ -156,6 +156,17 @@ def test_files_take_steps_and_names(tmp_path: Path) -> None:
     assert names == ["blocks.1.attn.hook_q", "blocks.1.attn.hook_pattern"]
 
 
+def test_the_model_itself_is_never_replaced(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "model")
+    (tmp_path / "link.json").symlink_to(folder / "config.json")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    for path in (folder / "model.safetensors", folder / "tokenizer.json", tmp_path / "link.json"):
+        ran = glass("dump-attn", "-m", str(folder), "-o", str(path), PROMPT)
+        assert (ran.code, ran.err) == (2, f"glass: -o {path}: this file is a part of the model. Name another.\n")
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    assert glass("dump-attn", "-m", str(folder), "-o", str(folder / "attention.json"), PROMPT).code == 0
+
+
 def test_a_full_disk_is_a_clean_error() -> None:
     with open("/dev/full", "w") as full:
         ran = subprocess.run(

@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -99,3 +100,48 @@ def test_an_ignored_ctrl_c_stays_ignored(model: list[str]) -> None:
     rest, _ = run.communicate(timeout=60)
     assert run.returncode == 0
     assert json.loads([first, *rest.splitlines()][-1])["finish_reason"] == "length"
+
+
+# The writer of the file stops when it has begun, and waits for the signal.
+STOPS = """
+import sys, time, numpy
+from glasscli.cli.app import main
+def stop(file, **arrays):
+    file.write(b"half")
+    file.flush()
+    print("begun", flush=True)
+    time.sleep(60)
+numpy.savez = stop
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGHUP, -signal.SIGHUP)]
+)
+def test_a_signal_in_an_export_leaves_the_old_file_alone(
+    tiny_model_folder: Path, tmp_path: Path, signum: int, code: int
+) -> None:
+    path = tmp_path / "a.npz"
+    path.write_text("before")
+    args = [sys.executable, "-c", STOPS, "dump-attn", "-m", str(tiny_model_folder), "-o", str(path)]
+    run = subprocess.Popen(args, bufsize=0, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+    assert run.stdout is not None
+    assert run.stdout.readline() == b"begun\n"
+    run.send_signal(signum)
+    out, said = run.communicate(timeout=60)
+    assert (run.returncode, out, said) == (code, b"", b"")
+    assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
+    assert path.read_text() == "before"
+
+
+def test_an_ignored_hang_up_stays_ignored(tiny_model_folder: Path, tmp_path: Path) -> None:
+    args = [*GLASS, "dump-attn", "-m", str(tiny_model_folder), "-o", str(tmp_path / "a.npz"), "The cat. " * 40]
+    run = subprocess.Popen(
+        args, stderr=subprocess.PIPE, env=environment(), preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    )
+    while run.poll() is None:
+        run.send_signal(signal.SIGHUP)
+        time.sleep(0.02)
+    _, said = run.communicate(timeout=60)
+    assert (run.returncode, said[:13]) == (0, b"glass: wrote ")
