@@ -1,7 +1,9 @@
 """Models whose layers run several times, or share caches: the list of layers changed as a whole."""
 
+from dataclasses import replace
+
 from glasscli.budget.families.fields import Fields
-from glasscli.budget.kinds import Kind, NoCache
+from glasscli.budget.kinds import IndexKeys, Kind, NoCache, Several
 
 
 def dory(read: Fields, made: list[Kind]) -> list[Kind]:
@@ -48,3 +50,18 @@ def shared_across(read: Fields, made: list[Kind]) -> list[Kind]:
         return made
     factor = read.integer("cla_share_factor")
     return [kind if i % factor == 0 else NoCache("shares an earlier layer's") for i, kind in enumerate(made)]
+
+
+def positions_once(read: Fields, made: list[Kind]) -> list[Kind]:
+    """Qwen4: the positions of the index keys are kept by the first layer that has an index, for all of them."""
+    changed, done = list[Kind](), False
+    for kind in made:
+        if any(isinstance(part, IndexKeys) for part in kind.parts):
+            parts = tuple(_without_positions(part) for part in kind.parts) if done else kind.parts
+            kind, done = Several(parts), True
+        changed.append(kind)
+    return changed
+
+
+def _without_positions(part: Kind) -> Kind:
+    return replace(part, n_positions=0) if isinstance(part, IndexKeys) else part

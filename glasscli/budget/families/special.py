@@ -66,6 +66,18 @@ def dots3_full(read: Fields, layer: int) -> Kind:
     return full(read, layer) if plain else dots3_indexed(read, layer)
 
 
+def dots3_sliding(read: Fields, layer: int) -> Kind:
+    """dots3: a checkpoint gives the sliding layers' latent under swa_ names; a saved config has it per layer."""
+    if not read.has("per_layer_config"):
+        rank: int = read.integer("swa_kv_lora_rank", default=1024)
+        nope: int = read.integer("swa_qk_nope_head_dim", default=192)
+        rope: int = read.integer("swa_qk_rope_head_dim", default=None) or (
+            read.integer("swa_head_dim", default=256) - nope
+        )
+        read = read.over({"kv_lora_rank": rank, "qk_nope_head_dim": nope, "qk_rope_head_dim": rope})
+    return latent(read, layer, window_size(read))
+
+
 def dots3_indexed(read: Fields, layer: int) -> Kind:
     """dots3: transformers keeps the index keys in float32."""
     if read.engine != "transformers":

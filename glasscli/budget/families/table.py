@@ -105,7 +105,11 @@ ROWS: tuple[tuple[str, Family], ...] = (
     ("longcat_flash", Family(always(FULL), prepare=translate.longcat, finish=repeats.twice)),
     (
         "dots3_note_text",
-        Family(habits.dots3, {FULL: special.dots3_full, INDEXED: special.dots3_indexed}, prepare=translate.dots3),
+        Family(
+            habits.dots3,
+            {FULL: special.dots3_full, INDEXED: special.dots3_indexed, SLIDING: special.dots3_sliding},
+            prepare=translate.dots3,
+        ),
     ),
     (
         "minimax_m3_vl_text minimax_m3",
@@ -144,6 +148,7 @@ ROWS: tuple[tuple[str, Family], ...] = (
         Family(
             every("full_attention_interval", INDEXED, LINEAR, fallback=4),
             {LINEAR: special.qwen4_linear, INDEXED: special.qwen4_indexed, FULL: special.qwen4_indexed},
+            finish=repeats.positions_once,
         ),
     ),
     ("kimi_linear", Family(habits.kimi, {LINEAR: kda})),
