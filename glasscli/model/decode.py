@@ -26,16 +26,12 @@ import numpy as np
 
 from glasscli.cache import KVCache
 from glasscli.model.block import linear, mlp
-from glasscli.model.ops import Array, rms_norm, softmax
+from glasscli.model.ops import Array, fit_for_softmax, rms_norm, softmax
 
 if TYPE_CHECKING:
     from glasscli.model.llama import Llama
 
 FEW_KEYS = 512
-
-# Sums of e^score that softmax takes as they are. Within them what was rounded to 0 or to a few bits is below a
-# float32's last bit; beyond, the largest score is subtracted first, as in the readable form.
-LEAST_SUM, LARGEST_SUM = 1e-25, 1e25
 
 
 class Decoder:
@@ -128,7 +124,7 @@ class Decoder:
         np.exp(scores_HS, scores_HS)
         scores_HS.dot(self.ones_S, self.sums_H)
         sums = self.sums_H.tolist()
-        if not (min(sums) > LEAST_SUM and max(sums) < LARGEST_SUM):
+        if not fit_for_softmax(min(sums), max(sums)):
             self._score(keys_KES)
             np.subtract(scores_HS, scores_HS.max(axis=1, keepdims=True), scores_HS)
             np.exp(scores_HS, scores_HS)

@@ -17,6 +17,7 @@ from glasscli.layout import layout_of
 from glasscli.model.block import block
 from glasscli.model.decode import Decoder, decode_batch
 from glasscli.model.ops import Array, rms_norm
+from glasscli.model.prefill import read
 from glasscli.model.rope import Turns, frequencies, rotate, turns
 from glasscli.model.weights import arrange
 
@@ -60,7 +61,7 @@ class Llama:
 
         Long prompts are computed in blocks of at most 128 tokens, so that no T × T matrix is ever held; with a
         `trace` they are computed in one, since the whole matrix was asked for. One token behind a cache takes
-        the faster form of `model.decode`.
+        the fast form of `model.decode`, several without a trace that of `model.prefill`.
 
         Args:
             token_ids: at least one id below `vocab_size`.
@@ -98,14 +99,15 @@ class Llama:
 
     def _read(self, token_ids: Sequence[int], cache: KVCache, trace: "Trace | None") -> Array:
         """The residual stream after the last block, [T, D]."""
+        if trace is None:
+            return read(self, token_ids, cache)
         start = cache.length
         turns_TP = self.turns(start, start + len(token_ids))
         x_TD = self.weights.embedding[list(token_ids)]
         for layer, weights in enumerate(self.weights.blocks):
             before = x_TD
             x_TD, steps = block(x_TD, weights, self.config, cache, layer, turns_TP)
-            if trace is not None:
-                trace.keep(layer, start, before, steps)
+            trace.keep(layer, start, before, steps)
             del steps  # the scores of one layer at a time are enough
         cache.advance(len(token_ids))
         return x_TD

@@ -38,6 +38,15 @@ def softmax(scores: Array, out: Array | None = None) -> Array:
     return shares
 
 
+def fit_for_softmax(least_sum: float, largest_sum: float) -> bool:
+    """Whether sums of e^score make a softmax as exact as after subtracting the largest score.
+
+    They do from 1e-25 to 1e25: what was rounded to 0 or to a few bits on the way is then below the last bit of a
+    float32 share, and nothing overflowed. False for NaN.
+    """
+    return least_sum > 1e-25 and largest_sum < 1e25
+
+
 def silu(x: Array) -> Array:
     """x · sigmoid(x), computed as x/2 · (1 + tanh(x/2)), which can't overflow.
 
