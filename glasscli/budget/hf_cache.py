@@ -54,6 +54,8 @@ def _compressed(part: CompressedAttention, tokens: int) -> tuple[Tensor, ...]:
     its gates in float32.
     """
     window = Tensor("k", _kept(tokens, part.size), part.width)
+    if not part.ratio:
+        return (window,)
     full, rest = divmod(tokens, part.ratio)
     if not part.index_dim:
         return (window, Tensor("k", full, part.width), Tensor("k", 2 * rest, part.width))

@@ -48,6 +48,7 @@ def layout(config: Mapping[str, Any], engine: str = "logical") -> Layout:
         raise ConfigError("a config is a JSON object, not a list or a single value")
     root, read, model_type = text_part(config, engine)
     family = FAMILIES.get(model_type)
+    refusals.check_root(root)
     refusals.check(read, model_type, family is not None)
     made = layers_of(read, family or Family())
     if all(isinstance(kind, NoCache) for kind in made):

@@ -19,6 +19,16 @@ def classes() -> Mapping[str, Mapping[str, Any]]:
     return json.loads(Path(__file__).with_name("classes.json").read_text(encoding="utf-8"))
 
 
+def has_class(model_type: str) -> bool:
+    """Whether transformers has a class of that type that generates text."""
+    return bool(model_type) and model_type in classes()
+
+
+def without_text(model_type: str) -> bool:
+    """Whether transformers has a class of that type, and it generates no text."""
+    return model_type in classes()[""]["others"]
+
+
 def defaults(model_type: str) -> Mapping[str, Any]:
     """The class's own values of the fields that decide a cache; empty for a type transformers lacks."""
     return classes().get(model_type, {}).get("fields", {})

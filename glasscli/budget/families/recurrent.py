@@ -55,7 +55,7 @@ def mamba_inner(read: Fields, expand: str) -> int:
     if stated:
         return int(stated)
     factor = read.get(expand)
-    if isinstance(factor, float) and factor == int(factor):
+    if isinstance(factor, float) and factor.is_integer():
         factor = int(factor)
     return read.whole(factor, expand) * int(read.integer(*WIDTH))
 

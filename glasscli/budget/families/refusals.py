@@ -7,7 +7,7 @@ notes say so. Anything that hints at another kind of memory is refused by the fi
 import re
 
 from glasscli.budget.families.fields import Fields, shown
-from glasscli.budget.families.known import classes
+from glasscli.budget.families.known import has_class, without_text
 
 # Published with their own code; read as plain decoders (MLA where kv_lora_rank says so) without a note.
 PLAIN = frozenset(
@@ -35,20 +35,27 @@ HINTS = re.compile(
 HARMLESS = re.compile(r"mtp|router|expert|rope|mlp|vision|audio|image|dropout|_dtype$|quant")
 
 
+def check_root(root: Fields) -> None:
+    """Refuses, for transformers, a wrapper it cannot build, whatever is inside."""
+    outer = root.config.get("model_type")
+    if root.engine == "transformers" and outer and not has_class(outer) and not without_text(outer):
+        root.refuse("model_type", f"is {shown(outer)}, which transformers 5.24 has no class for")
+
+
 def check(read: Fields, model_type: str, known: bool) -> None:
     """Refuses encoders, types without a cache, and unknown types that hint at more than plain attention."""
     if read.engine == "transformers":
         if model_type in CACHELESS:
             read.refuse("model_type", f"is {model_type}: {CACHELESS[model_type]}")
-        if model_type not in classes():
-            read.refuse("model_type", f"is {shown(model_type)}, which transformers 5.24 has no class for")
+        if not has_class(model_type):
+            read.refuse("model_type", f"is {shown(model_type or None)}, which transformers 5.24 has no class for")
     if model_type in ENCODERS and not read.flag("is_decoder"):
         if read.engine != "transformers":
             read.refuse("is_decoder", f"is not true: {model_type} is then an encoder, which holds no KV cache")
         read.note("is_decoder is not true: this is what the class caches when it is handed a cache")
-    if model_type in _without_text():
+    if without_text(model_type):
         read.refuse("model_type", f"is {model_type}, which generates no text: there is no KV cache to size")
-    if known or model_type in classes() or model_type in PLAIN:
+    if known or has_class(model_type) or model_type in PLAIN:
         return
     for field, value in read.config.items():
         if value not in (None, False, 0, [], {}) and HINTS.search(field) and not HARMLESS.search(field):
@@ -61,7 +68,3 @@ def _hint(read: Fields, model_type: str, field: str) -> None:
     if field == "max_window_layers" and not (read.has("sliding_window") and read.flag("use_sliding_window", True)):
         return
     read.refuse(field, f"hints at more than plain attention, and model_type {shown(model_type)} is not known")
-
-
-def _without_text() -> frozenset[str]:
-    return frozenset(classes()[""]["others"])
