@@ -5,7 +5,7 @@ CORPUS ?= corpus
 BIN := .venv/bin
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 run: .venv/glass ## make .venv, install glass, continue PROMPT="…"
 	@$(BIN)/glass generate "$(PROMPT)"
@@ -30,6 +30,9 @@ golden: .venv/glass ## write tests/golden/ anew from what the program prints now
 
 oracle: .venv/parity ## compare cache sizes with live transformers models
 	$(BIN)/python tests/oracle.py
+
+robustness: .venv/dev ## try to break it: changed files, odd arguments, signals, many at once (minutes)
+	$(BIN)/python tests/robustness.py
 
 bench: .venv/bench ## speed beside every peer that can be installed: ratios of medians
 	$(BIN)/python tests/bench/run.py
@@ -60,5 +63,5 @@ clean: ## remove .venv and caches
 	$(BIN)/python -m pip install --quiet --group bench
 	@touch $@
 
-.PHONY: help run test parity lint types check golden oracle bench weights clean
+.PHONY: help run test parity lint types check golden oracle robustness bench weights clean
 .DEFAULT_GOAL := help

@@ -19,6 +19,7 @@ import tokenizers
 from hypothesis import event, given
 from hypothesis import strategies as st
 from model_folders import byte_level, safetensors_bytes, write_folder
+from mutations import KINDS, Edit, edited
 from random_llama import settings, tensors
 from safetensors.numpy import load as load_bytes
 
@@ -63,29 +64,9 @@ def outcome(read: Callable[[], T]) -> T | None:
 
 # --- weights ----------------------------------------------------------------------------------------------------
 
-Edit = tuple[str, int, int, bytes]
 edits = st.lists(
-    st.tuples(
-        st.sampled_from(["flip", "cut", "insert", "zero"]), st.integers(0, 2**31), st.integers(0, 64), st.binary()
-    ),
-    min_size=1,
-    max_size=3,
+    st.tuples(st.sampled_from(KINDS), st.integers(0, 2**31), st.integers(0, 64), st.binary()), min_size=1, max_size=3
 )
-
-
-def edited(data: bytes, changes: list[Edit], within: int) -> bytes:
-    """`data` with bytes flipped, cut out, put in or zeroed at places before `within`."""
-    for kind, place, length, new in changes:
-        at = place % max(1, min(within, len(data)))
-        if kind == "flip" and data:
-            data = data[:at] + bytes([data[at] ^ (1 << length % 8)]) + data[at + 1 :]
-        elif kind == "cut":
-            data = data[:at] + data[at + length :]
-        elif kind == "insert":
-            data = data[:at] + new + data[at:]
-        else:
-            data = data[:at] + bytes(length) + data[at + length :]
-    return data
 
 
 def check_weights(folder: Path, data: bytes) -> bool:

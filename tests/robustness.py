@@ -1,0 +1,57 @@
+"""Try to break the program, at random: `make robustness`, or `python tests/robustness.py --help`.
+
+Changed model folders, odd arguments, signals at random moments, many runs at once. What must hold each time is in
+`robust/judge.py`. Prints a table; the exit code is 1 if anything was found. The same seed tries the same things,
+except for the moments of signals.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from random import Random
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is imported
+
+from robust.arguments import try_arguments
+from robust.files import try_files
+from robust.inside import Inside
+from robust.signals import try_signals
+from robust.tally import table
+from robust.together import try_together
+
+
+def main() -> int:
+    """Run all parts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1, help="what is tried [1]")
+    parser.add_argument("--files", type=int, default=2000, help="changed model folders [2000]")
+    parser.add_argument("--arguments", type=int, default=2000, help="odd command lines [2000]")
+    parser.add_argument("--signals", type=int, default=200, help="runs that get a signal [200]")
+    parser.add_argument("--together", type=int, default=4, help="rounds of eight runs at once, of each kind [4]")
+    asked = parser.parse_args()
+    began = time.monotonic()
+    base = Path(tempfile.mkdtemp(prefix="glass-robustness-"))
+    (base / "in").mkdir()
+    with closing(Inside(base / "in")) as inside:
+        tallies = [
+            try_files(inside, Random(f"files {asked.seed}"), asked.files),
+            try_arguments(inside, Random(f"arguments {asked.seed}"), asked.arguments),
+            try_signals(base, Random(f"signals {asked.seed}"), asked.signals),
+            try_together(base, asked.together),
+        ]
+    print(table(tallies))
+    print(f"\nseed {asked.seed}, {time.monotonic() - began:.0f} s")
+    if any(tally.found for tally in tallies):
+        print(f"What was found is in {base}/found, if it was a model folder.")
+        return 1
+    shutil.rmtree(base)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
