@@ -179,7 +179,7 @@ def loadable(asked: Asked) -> str:
         return "MODEL.gguf"
     path = Path(asked.config or "-")
     folder = path if path.is_dir() else path.parent if path.name == "config.json" else None
-    return "MODEL" if folder is None else str(folder)
+    return "MODEL" if folder is None or not str(folder).isprintable() else str(folder)
 
 
 def where(name: str) -> str:

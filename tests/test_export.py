@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,6 +12,7 @@ from dump_cases import PROMPT, tiny, tiny_decode, tiny_dump
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
+from glasscli.cell import cell
 from glasscli.dump import SizeError
 from glasscli.errors import UsageError
 from glasscli.export import ENDINGS, check_export, export_dump
@@ -134,6 +136,26 @@ def test_csv_has_a_line_a_number(tmp_path: Path) -> None:
     cell = next(r for r in rows if (r["step"], r["head"], r["query"], r["key"]) == ("softmax", "3", "7", "2"))
     assert np.float32(cell["value"]) == dump.layers[0].pattern_HTS[3, 7, 2]
     assert (cell["kv_head"], cell["query_token"], cell["key_token"]) == ("1", "·", "e")
+
+
+@pytest.mark.parametrize(
+    ("label", "written"),
+    [("=1+1", "<U+003D>1+1"), ("+1", "<U+002B>1"), ("-b", "<U+002D>b"), ("@SUM(1)", "<U+0040>SUM(1)")]
+    + [(text, text) for text in ("=", "-", "·=1", "a=1", "")],
+)
+def test_a_cell_is_no_formula(label: str, written: str) -> None:
+    assert cell(label) == written
+
+
+def test_csv_of_tokens_that_are_formulas(tmp_path: Path) -> None:
+    dump = tiny_dump()
+    tokens = tuple(replace(token, raw=b"=cmd|' /C calc'!A0") for token in dump.tokens)
+    for steps in (None, ("k",)):
+        export_dump(replace(dump, tokens=tokens), tmp_path / "a.csv", steps=steps)
+        with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
+            cells = {value for row in csv.DictReader(file) for value in row.values()}
+        assert "<U+003D>cmd|'·/C·calc'!A0" in cells
+        assert not [value for value in cells if value.startswith("=")]
 
 
 def test_csv_of_vectors_has_a_dim(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from glasscli.budget.plan import Budget
 from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import Heads
 from glasscli.budget.sweep import Curve
+from glasscli.cell import cell
 from glasscli.cli import console
 from glasscli.errors import GlassError
 
@@ -208,5 +209,11 @@ def write_csv(columns: Sequence[str], table: Sequence[Mapping[str, object]]) -> 
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(table)
+    for row in table:
+        writer.writerow({name: _plain(value) if isinstance(value, str) else value for name, value in row.items()})
     console.write(text.getvalue().removesuffix("\n"))
+
+
+def _plain(text: str) -> str:
+    """A name, which may be that of a stranger's file, as a cell that steers no terminal and computes nothing."""
+    return cell(console.printable(text))

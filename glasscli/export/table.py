@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from glasscli.cell import cell
 from glasscli.dump import Dump, SizeError
 from glasscli.export.document import count_numbers
 from glasscli.steps import STEPS, step_array
@@ -41,7 +42,7 @@ def write_csv(dump: Dump, path: Path, steps: Sequence[str] | None) -> None:
 
 def _cells(dump: Dump, trace: LayerTrace, step: str) -> Iterator[tuple[object, ...]]:
     values = step_array(trace, step)
-    labels = [token.label for token in dump.tokens]
+    labels = [cell(token.label) for token in dump.tokens]
     shared = values.ndim == 2  # the mask is the same for all heads
     for head, cells in enumerate([values] if shared else values):
         who = ("", "") if shared else (head, head // dump.config.group_size)
@@ -69,7 +70,7 @@ def _rows(dump: Dump, layer: int, name: str, values: object, first: int, axis: s
     for head, vectors in enumerate(values):  # type: ignore[var-annotated, arg-type]
         who = {"head": (head, head // dump.config.group_size), "kv_head": ("", head)}.get(axis, ("", ""))
         for i, vector in enumerate(vectors.tolist()):
-            position, label = first + i, dump.tokens[first + i].label
+            position, label = first + i, cell(dump.tokens[first + i].label)
             where = ("", position, "", label) if axis == "kv_head" else (position, "", label, "")
             for dim, value in enumerate(vector):
                 yield (layer, *who, name, *where, dim, f"{value:.9g}")

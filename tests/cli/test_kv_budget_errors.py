@@ -103,6 +103,19 @@ def test_terminal_escapes_are_shown_not_sent(tmp_path: Path) -> None:
     assert "\x1b" not in ran.out + ran.err
 
 
+def test_hostile_names_in_tables_and_commands(tmp_path: Path) -> None:
+    config = json.dumps({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2})
+    for name, cell in (("=1+1", "<U+003D>1+1"), ("\x1b[31m\u202e", r"\x1b[31m\u202e")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "config.json").write_text(config)
+        for form in (["--csv"], ["--csv", "--sweep"]):
+            assert {
+                line.split(",")[0] for line in glass("kv-budget", "--config", str(folder), *form).out.split()[1:]
+            } == {cell}
+    assert glass("kv-budget", "--config", str(folder), "--emit", "vllm").out.startswith("vllm serve MODEL --")
+
+
 @pytest.mark.parametrize(
     "data",
     [
