@@ -52,10 +52,18 @@ def main() -> None:
         run.decay_now(args.decay_now)
     if not args.export_only:
         run.train(Corpus(train, extra, tokenizer, run.settings.batch_tokens), held_out)
-    finish(run, held_out, val, tokenizer, args.out, card=not args.no_card)
+    counts = (len(train), len(val), len(extra))
+    finish(run, held_out, val, tokenizer, args.out, counts if not args.no_card else None)
 
 
-def finish(run: Run, held_out: HeldOut, val: Sequence[str], tokenizer: Tokenizer, folder: Path, card: bool) -> None:
+def finish(
+    run: Run,
+    held_out: HeldOut,
+    val: Sequence[str],
+    tokenizer: Tokenizer,
+    folder: Path,
+    card_counts: tuple[int, int, int] | None,
+) -> None:
     """Round, write, measure what was written, and describe it."""
     trials = try_dtypes(run.model, val[:50], tokenizer)
     dtype = choose_dtype(trials)
@@ -63,9 +71,9 @@ def finish(run: Run, held_out: HeldOut, val: Sequence[str], tokenizer: Tokenizer
     shipped = rounded(run.model, dtype)
     score = held_out.score(shipped)
     print(f"{folder}: {dtype}, {score.nats_per_token:.4f} nats/token, {score.bits_per_byte:.4f} bits/byte held out")
-    if card:
+    if card_counts is not None:
         heads = measure(shipped, val, tokenizer)
-        write_card(folder, run.settings, run.progress, score, heads, trials, dtype, sha256)
+        write_card(folder, run.settings, run.progress, score, heads, trials, dtype, sha256, card_counts)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,12 @@ def write_card(
     trials: Sequence[DtypeTrial],
     dtype: str,
     sha256: str,
+    n_stories: tuple[int, int, int],
 ) -> None:
-    """Write README.md into the model folder, whose other files must be there already."""
+    """Write README.md into the model folder, whose other files must be there already.
+
+    `n_stories` counts those of train.txt, val.txt and the second collection.
+    """
     template = Template(Path(__file__).with_name("card.md").read_text(encoding="utf-8"))
     weights = folder / "model.safetensors"
     numbers = {
@@ -48,6 +52,8 @@ def write_card(
         "dtype": dtype,
         "size": f"{weights.stat().st_size:,}",
         "sha256": sha256,
+        **dict(zip(("train_stories", "val_stories", "extra_stories"), map("{:,}".format, n_stories), strict=True)),
+        "warmup": f"{settings.warmup_tokens / 1e6:.1f}",
         "samples": "\n\n".join(sample(folder, seed) for seed in SEEDS),
     }
     (folder / "README.md").write_text(template.substitute(numbers), encoding="utf-8")

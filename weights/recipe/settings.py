@@ -8,8 +8,8 @@ class Settings:
     """Defaults are the run that made the shipped weights. Rates, shares and counts of target tokens."""
 
     seed: int = 0
-    total_tokens: int = 66_000_000
-    decay_tokens: int = 24_000_000  # the last part, where the rate falls to zero
+    total_tokens: int = 68_000_000
+    decay_tokens: int = 36_100_000  # the last part, where the rate falls to zero
     warmup_tokens: int = 1_000_000
     batch_tokens: int = 8_192  # inputs in a batch, padding included
     muon_lr: float = 0.025
