@@ -1,6 +1,6 @@
 """What transformers' classes assume where a config says nothing, and where a model's text part is nested.
 
-`classes.json` was written by `tests/oracle.py classes` from the installed transformers: for each model
+`classes.json` was written by `tests/class_defaults.py` from the installed transformers: for each model
 type that generates text, the defaults of the fields that decide a cache, and for a type that wraps another
 the field it is nested in and the inner model's type.
 """

@@ -160,7 +160,7 @@ ROWS: tuple[tuple[str, Family], ...] = (
             {LINEAR: kda, INDEXED: special.pooled_index, FULL: special.pooled_index},
         ),
     ),
-    ("minimax", Family(habits.minimax, {LINEAR: lightning})),
+    ("minimax minimax_text_01 minimax_m1", Family(habits.minimax, {LINEAR: lightning})),
     ("lfm2 lfm2_moe", Family(habits.lfm2)),
     ("lfm3", Family(habits.lfm3)),
     (
