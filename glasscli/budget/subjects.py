@@ -10,7 +10,7 @@ from typing import Any
 from glasscli.budget.families import Layout, layout
 from glasscli.budget.kinds import FullAttention
 from glasscli.budget.models import find
-from glasscli.errors import UsageError
+from glasscli.errors import ConfigError, UsageError
 
 MOST_LAYERS = 100_000
 
@@ -94,7 +94,10 @@ def divisors_near(n_heads: int, n_kv_heads: int) -> tuple[int, ...]:
 def from_config(config: Mapping[str, Any], engine: str = "logical", name: str = "", source: str = "") -> Subject:
     """The model that `config` describes, as `engine` holds it. Raises ConfigError, naming the field."""
     held = layout(config, engine)
-    logical = held if engine == "logical" else layout(config, "logical")
+    try:
+        logical = held if engine == "logical" else layout(config, "logical")
+    except ConfigError:  # transformers caches for an encoder that is used as a decoder; the mathematics needs nothing
+        logical = held
     return Subject(name or logical.model_type or "config", held, logical, source)
 
 

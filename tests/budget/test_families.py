@@ -20,6 +20,7 @@ from glasscli.budget.kinds import (
     SlidingAttention,
 )
 from glasscli.budget.states import KDA, Mamba1, Mamba2, ShortConv
+from glasscli.budget.subjects import from_config
 
 LLAMA: dict[str, Any] = {
     "model_type": "llama",
@@ -322,6 +323,16 @@ def test_layers_stand_in_the_model_s_order() -> None:
 def test_transformers_keeps_a_copy_for_each_query_head_of_falcon_40b() -> None:
     config, _ = BY_NAME["Falcon 40B"]
     assert kinds(config, "transformers") == Counter({full(128, 64): 60})
+
+
+def test_an_encoder_has_a_size_for_transformers_alone() -> None:
+    """BERT without is_decoder: no cache by nature, but the class fills one that it is handed."""
+    bert = LLAMA | {"model_type": "bert"}
+    with pytest.raises(ConfigError):
+        layout(bert)
+    subject = from_config(bert, "transformers")
+    assert subject.logical == subject.layout
+    assert subject.layout.layers == (full(8, 8),) * 4
 
 
 def test_whisper_s_encoder_length_is_known() -> None:
