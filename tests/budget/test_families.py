@@ -21,6 +21,7 @@ from glasscli.budget.kinds import (
 )
 from glasscli.budget.states import KDA, Mamba1, Mamba2, ShortConv
 from glasscli.budget.subjects import from_config
+from glasscli.errors import ConfigError
 
 LLAMA: dict[str, Any] = {
     "model_type": "llama",
