@@ -6,7 +6,7 @@ from engines import Engine
 from tables import grid
 from timing import medians, seconds, take_turns
 
-CONTEXTS, N_TOKENS, ROUNDS = (64, 512, 2048), 32, 7
+CONTEXTS, N_TOKENS, ROUNDS = (64, 512, 2048), 24, 5
 AIM = 3.0  # the last context's token at most so many times the first's
 
 
