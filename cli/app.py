@@ -63,6 +63,8 @@ def main(args: list[str] | None = None) -> int:
         code = 141  # as a program that SIGPIPE ends: whoever read us has seen enough
     except KeyboardInterrupt:
         code = 130
+    except MemoryError:
+        code = complain("there is not enough memory for this", 1)
     except OSError as error:
         code = complain(f"cannot write the output: {error.strerror or error}", 1)
     if code in (1, 141):

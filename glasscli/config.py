@@ -4,7 +4,6 @@ It knows settings, not weights, and imports no NumPy.
 """
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -226,8 +225,8 @@ def _positive(settings: Mapping[str, Any], field: str, default: float | None = N
     if value is None:
         raise ConfigError(f"{field} is missing", field)
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not (0 < value < 1e30 and math.isfinite(value)):
-        raise ConfigError(f"{field} is {_short(value)}; expected a positive number", field)
+    if not number or not 1e-30 <= value <= 1e30:  # past these, float32 would divide by zero or overflow
+        raise ConfigError(f"{field} is {_short(value)}; expected a number from 1e-30 to 1e30", field)
     return float(value)
 
 
@@ -246,7 +245,7 @@ def _ids(settings: Mapping[str, Any], field: str, vocab_size: int) -> tuple[int,
         if isinstance(token_id, bool) or not isinstance(token_id, int):
             raise ConfigError(f"{field} is {_short(value)}; expected a token id, a list of them, or null", field)
     # Some folders name ids past the embedding (added tokens that were never trained): they can't be produced.
-    return tuple(token_id for token_id in ids if 0 <= token_id < vocab_size)
+    return tuple(token_id for token_id in dict.fromkeys(ids) if 0 <= token_id < vocab_size)
 
 
 def _short(value: object) -> str:

@@ -9,7 +9,9 @@ merge repeated), and is refused past 64 MiB. A regular expression in it can make
 
 import codecs
 import json
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +75,8 @@ class Tokenizer:
         if (found := disguise(data[:512], len(data))) is not None:
             raise TokenizerError(f"{path} {found}")
         try:
-            backend = tokenizers.Tokenizer.from_str(data.decode())
+            with _quiet():
+                backend = tokenizers.Tokenizer.from_str(data.decode())
         except BaseException as error:
             if not _is_of_tokenizers(error):
                 raise
@@ -103,7 +106,8 @@ class Tokenizer:
             ) from None
         self._backend.encode_special_tokens = not special
         try:
-            return self._backend.encode(text)
+            with _quiet():
+                return self._backend.encode(text)
         except BaseException as error:
             if not _is_of_tokenizers(error):
                 raise
@@ -210,3 +214,23 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
 def _is_of_tokenizers(error: BaseException) -> bool:
     """Whether the Rust side failed: it raises plain `Exception`, and on a bug PanicException, which is none."""
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Send nowhere what the Rust side prints when it fails on a bug: it writes to the process's stderr, past Python.
+
+    The failure itself arrives as an exception, from which a message of ours is made.
+    """
+    try:
+        kept = os.dup(2)
+    except OSError:  # stderr is closed
+        yield
+        return
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)

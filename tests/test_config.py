@@ -65,6 +65,8 @@ def test_old_and_new_spellings_of_rope(given: dict[str, Any], expected: RopeScal
         ({"head_dim": 7}, "head_dim is 7; rotary embeddings turn pairs"),
         ({"rms_norm_eps": float("nan")}, "rms_norm_eps is nan"),
         ({"rms_norm_eps": 10**400}, "rms_norm_eps is 1000"),
+        ({"rms_norm_eps": 1e-320}, "rms_norm_eps is 1e-320; expected a number from 1e-30 to 1e30"),
+        ({"rope_parameters": {**LLAMA3_ROPE, "factor": 1e-320}}, "factor is 1e-320"),
         ({"tie_word_embeddings": "yes"}, "tie_word_embeddings is 'yes'; expected true or false"),
         ({"eos_token_id": "0"}, "eos_token_id is '0'; expected a token id"),
         (
@@ -88,7 +90,7 @@ def test_what_glass_cannot_run_is_refused_by_name(change: dict[str, Any], messag
 def test_generation_config_names_the_end_of_text(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(settings(eos_token_id=1)))
     assert load_config(tmp_path).eos_ids == (1,)
-    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [3, 4, 4000]}))
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [3, 4, 3, 4000]}))
     assert load_config(tmp_path).eos_ids == (3, 4)  # 4000 is past the vocabulary of 96: it can't be produced
 
 

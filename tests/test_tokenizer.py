@@ -310,6 +310,23 @@ def test_broken_files_are_refused(text: str, said: str, tmp_path: Path) -> None:
     assert all(line.isprintable() for line in str(caught.value).splitlines())
 
 
+@pytest.mark.parametrize("broken", ["on loading", "on splitting"])
+def test_bugs_of_the_package_are_errors_and_print_nothing(
+    broken: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads(byte_level().to_str())
+    if broken == "on loading":  # a merge shorter than the prefix that is cut off its second half
+        document["model"]["continuing_subword_prefix"] = "xyzw"
+    else:  # a template with a token that it does not describe
+        document["post_processor"]["special_tokens"] = {}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    with pytest.raises(TokenizerError, match=r"tokenizer\.json"):
+        load_tokenizer(tmp_path).encode("the cat")
+    assert capfd.readouterr() == ("", "")
+    print("here again", file=sys.stderr)
+    assert capfd.readouterr().err == "here again\n"
+
+
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_bytes(b'{"\xff": 1}')
     with pytest.raises(TokenizerError, match="is no valid tokenizer"):

@@ -12,7 +12,7 @@ from glasscli.load import SHIPPED, shipped_folder
 from glasscli.weight_file import TensorInfo
 
 LAYER = re.compile(r"^(model\.layers\.)(\d+)(\..*)$")
-N_SPECIAL = 6  # special tokens to name; the JSON has all
+N_SHOWN = 6  # tokens of a kind to name; the JSON has all
 
 
 def show(facts: Facts, every: bool, color: Color = Color.auto, quiet: bool = False) -> None:
@@ -88,16 +88,20 @@ def _tokenizer(facts: Facts) -> list[str]:
     names = dict(found.special)
     pieces = [found.kind, f"{found.vocab_size:,} tokens"]
     if found.special:
-        some = [f"{name} ({token_id})" for token_id, name in found.special[:N_SPECIAL]]
-        more = f", … +{len(found.special) - N_SPECIAL:,}" if len(found.special) > N_SPECIAL else ""
-        pieces.append(f"special: {', '.join(some)}{more}")
+        pieces.append(f"special: {_some([f'{name} ({token_id})' for token_id, name in found.special])}")
     added = [names.get(token_id, str(token_id)) for token_id in found.added_in_front]
-    pieces.append(f"every text gets {', '.join(added)}" if added else "nothing is added to a text")
-    stops = ", ".join(map(str, facts.config.eos_ids))
-    pieces.append(f"a text ends at id {stops}" if stops else "no id ends a text")
+    pieces.append(f"every text gets {_some(added)}" if added else "nothing is added to a text")
+    stops = [str(token_id) for token_id in facts.config.eos_ids]
+    pieces.append(f"a text ends at id {_some(stops)}" if stops else "no id ends a text")
     if found.unused_ids:
         pieces.append(f"{len(found.unused_ids):,} rows of the embedding are no token")
     return pieces
+
+
+def _some(names: list[str]) -> str:
+    """The first of many."""
+    more = len(names) - N_SHOWN
+    return ", ".join(names[:N_SHOWN]) + (f", … +{more:,}" if more > 0 else "")
 
 
 def _parts(screen: Screen, facts: Facts) -> None:

@@ -145,6 +145,12 @@ def test_hostile_names_of_tokens(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert "… +17" in out
 
 
+def test_long_lists_are_cut(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
+    folder = make_model_folder(eos_token_id=[*range(300)] * 1000)
+    out, _ = run(capsys, "-m", str(folder))
+    assert "a text ends at id 0, 1, 2, 3, 4, 5, … +294" in " ".join(out.split())
+
+
 def test_damage_is_one_clean_error(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
     folder = make_model_folder()
     (folder / "model.safetensors").write_bytes(b"")

@@ -4,9 +4,13 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import NoReturn
 
+import in_process
 import pytest
 from terminal import GLASS, environment, glass, in_terminal
+
+from glasscli.config import ModelConfig
 
 ESC = "\x1b"
 FOR_EVER = ["Once", "-n", "100000000", "--overflow", "slide", "--ignore-eos", "--seed", "1"]
@@ -53,6 +57,15 @@ def test_closed_streams(model: list[str], closed: str, code: int) -> None:
     assert run.returncode == code
     assert b"Traceback" not in run.stderr
     assert bool(run.stdout) is (code == 0)
+
+
+def test_too_little_memory_is_one_clean_line(tiny_model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> NoReturn:
+        raise MemoryError
+
+    monkeypatch.setattr(ModelConfig, "from_dict", full)
+    ran = in_process.glass("info", "-m", str(tiny_model_folder))
+    assert (ran.code, ran.out, ran.err) == (1, "", "glass: there is not enough memory for this\n")
 
 
 # -- stdin ------------------------------------------------------------------------------------------------------------

@@ -102,6 +102,7 @@ class Inside:
         args: Sequence[str],
         *,
         reads: Sequence[Path] = (),
+        writes: Sequence[Path] = (),
         stdin: bytes = b"",
         terminal: bool = False,
         interrupt_s: float = 0,
@@ -110,12 +111,12 @@ class Inside:
         """One run, judged.
 
         Args:
-            reads: places besides `folder` that may be read.
+            reads, writes: places besides `folder` that may be read, and written.
             terminal: stdout and stderr say that they are terminals.
             interrupt_s: after this time Ctrl-C is pressed.
         """
         self.watch.read = tuple(str(path.resolve()) for path in reads)
-        self.watch.write = (str(self.folder),)
+        self.watch.write = tuple(str(path.resolve()) for path in (self.folder, *writes))
         self.watch.seen = []
         limits = _time_limit(interrupt_s), warnings.catch_warnings()
         with self._streams(stdin, terminal), self._surroundings(env or {}), limits[0], limits[1]:

@@ -29,7 +29,7 @@ def faults(code: int, out: bytes, err: bytes, args: Sequence[str] = (), terminal
         found.append(f"exit code {code} without a word")  # kv-budget --json tells on stdout; no args: the help
     colored = "--color=always" in args or "always" in args
     streams = {"stderr": said}
-    if terminal or args[:1] != ["generate"] or {"--json", "--jsonl", "--show"} & set(args):
+    if terminal or args[:1] != ["generate"] or {"--json", "--jsonl", "probs"} & set(args):
         streams["stdout"] = out.decode("utf-8", "replace")
     for name, text in streams.items():
         if match := RAW.search(COLOR.sub("", text) if colored else text):
