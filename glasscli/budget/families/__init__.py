@@ -10,6 +10,7 @@ from glasscli.budget.families.family import layers as layers_of
 from glasscli.budget.families.fields import Fields
 from glasscli.budget.families.geometry import HEADS, POSITIONS
 from glasscli.budget.families.nested import text_part
+from glasscli.budget.families.own_code import OWN_CODE
 from glasscli.budget.families.table import FAMILIES
 from glasscli.budget.kinds import Kind, NoCache
 from glasscli.errors import ConfigError
@@ -47,7 +48,7 @@ def layout(config: Mapping[str, Any], engine: str = "logical") -> Layout:
     if not isinstance(config, Mapping):
         raise ConfigError("a config is a JSON object, not a list or a single value")
     root, read, model_type = text_part(config, engine)
-    family = FAMILIES.get(model_type)
+    family = FAMILIES.get(model_type) or OWN_CODE.get(model_type)
     refusals.check_root(root)
     refusals.check(read, model_type, family is not None)
     made = layers_of(read, family or Family())

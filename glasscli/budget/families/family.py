@@ -6,7 +6,18 @@ from typing import Any
 
 from glasscli.budget.families import patterns, seq2seq
 from glasscli.budget.families.fields import MAX_LAYERS, Fields, shown
-from glasscli.budget.families.geometry import LAYERS, chunked, full, indexed, nothing, sliding
+from glasscli.budget.families.geometry import (
+    HEAD_DIM,
+    HEADS,
+    KV_HEADS,
+    LAYERS,
+    WINDOW,
+    chunked,
+    full,
+    indexed,
+    nothing,
+    sliding,
+)
 from glasscli.budget.families.recurrent import Build, short_conv
 from glasscli.budget.kinds import Kind, NoCache
 
@@ -40,11 +51,14 @@ class Family:
 
 def layers(read: Fields, family: Family) -> list[Kind]:
     """One kind for each layer of the model that `read` describes."""
+    read = read.over({name: None for name in WINDOW if read.config.get(name) == -1})  # some say -1 for none
     if family.prepare:
         read = family.prepare(read)
     n = layer_count(read)
     types = layer_types(read, family, n)
     own = per_layer(read, n)
+    for i, fields in listed_values(read, n).items():
+        own[i] = {**fields, **own.get(i, {})}
     made = [_layer(read.over(own[i]) if i in own else read, family, types[i], i) for i in range(n)]
     made = share_last(read, made)
     if seq2seq.crosses(read):
@@ -93,6 +107,16 @@ def per_layer(read: Fields, n: int) -> dict[int, Mapping[str, Any]]:
             read.refuse("per_layer_config", f"skips a part of layer {key}, which glass does not know")
         changes[int(key)] = fields
     return changes
+
+
+def listed_values(read: Fields, n: int) -> dict[int, Mapping[str, Any]]:
+    """Heads, widths and windows that a config lists, one value for each layer."""
+    lists = {
+        name: read.items(name, n) or []
+        for name in (*HEADS, *KV_HEADS, *HEAD_DIM, *WINDOW, "v_head_dim")
+        if isinstance(read.config.get(name), list)
+    }
+    return {i: {name: values[i] for name, values in lists.items()} for i in range(n)} if lists else {}
 
 
 def share_last(read: Fields, made: list[Kind]) -> list[Kind]:

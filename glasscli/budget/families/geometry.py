@@ -16,9 +16,12 @@ from glasscli.budget.kinds import (
 
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transformer_layers", "layers")
 HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads", "num_query_heads")
-KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_groups", "num_query_groups")
+KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_groups", "num_query_groups",
+            "n_kv_heads", "n_kv_head", "kv_n_heads", "num_multi_query_heads", "n_query_groups", "num_kv_groups",
+            "n_kv_groups")  # fmt: skip
 WIDTH = ("hidden_size", "d_model", "n_embd", "n_embed", "model_dim", "embed_dim", "emb_dim", "dim")
-HEAD_DIM = ("head_dim", "attention_head_dim", "d_kv", "kv_channels", "d_head", "attention_head_size")
+HEAD_DIM = ("head_dim", "attention_head_dim", "d_kv", "kv_channels", "d_head", "attention_head_size",
+            "hidden_size_per_head", "dim_head", "head_size")  # fmt: skip
 WINDOW = ("sliding_window", "sliding_window_size", "attention_window_size")
 POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length",
              "model_max_length", "n_ctx")  # fmt: skip
@@ -56,7 +59,8 @@ def head_dim(read: Fields) -> int:
 
 
 def value_dim(read: Fields, k_dim: int) -> int:
-    return int(read.integer("v_head_dim", default=k_dim))
+    """Width of a value head: a key's, unless stated. DeepSeek's files say 0 where they mean no MLA."""
+    return int(read.integer("v_head_dim", default=0, least=0)) or k_dim
 
 
 def window_size(read: Fields) -> int:
@@ -67,9 +71,14 @@ def window_size(read: Fields) -> int:
     return read.whole(size, read.named(*WINDOW))
 
 
+def is_latent(read: Fields) -> bool:
+    """Whether attention caches a latent row (MLA): DeepSeek's smallest models switch it off by use_mla."""
+    return read.get("kv_lora_rank") is not None and read.flag("use_mla", True)
+
+
 def full(read: Fields, layer: int) -> Kind:
     """Attention over everything: a latent row where the config has a `kv_lora_rank`, else keys and values."""
-    if read.get("kv_lora_rank") is not None:
+    if is_latent(read):
         return latent(read, layer)
     k_dim = head_dim(read)
     return FullAttention(n_kv_heads(read), k_dim, value_dim(read, k_dim))
@@ -78,7 +87,7 @@ def full(read: Fields, layer: int) -> Kind:
 def sliding(read: Fields, layer: int) -> Kind:
     """Attention over a window, with the geometry that `swa_` fields give such layers."""
     size = window_size(read)
-    if read.get("kv_lora_rank") is not None:
+    if is_latent(read):
         return latent(read, layer, size)
     for name in ("num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim"):
         if read.has(f"swa_{name}"):

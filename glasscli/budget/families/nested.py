@@ -11,7 +11,7 @@ from glasscli.budget.families.known import defaults, inner
 NESTED = ("text_config", "llm_config", "language_config", "language_model_config", "thinker_config")
 
 # Inner types that a wrapper's class reads as another.
-SAME = {("kimi_k25", "kimi_k2"): "deepseek_v3"}
+SAME = {("kimi_k25", "kimi_k2"): "deepseek_v3", ("unlimited-ocr", "deepseek_v2"): "unlimited_ocr_text"}
 
 # A config at the root is written whole, so what makes a model must be there. A nested one is written as
 # the difference from its class, so everything it leaves out has the class's value.
@@ -26,10 +26,25 @@ def model_type(read: Fields) -> str:
     return value or ""
 
 
+def published_type(config: Mapping[str, Any], kind: str) -> str:
+    """The type whose rules hold, for models whose own code reads a config otherwise than its model_type says."""
+    classes = config.get("architectures")
+    named = classes[0] if isinstance(classes, list) and classes and isinstance(classes[0], str) else ""
+    if named.startswith("Grok1"):
+        return "grok-1"
+    if kind == "gpt2" and config.get("attention_head_type") == "multiquery":  # SantaCoder
+        return "gpt_bigcode"
+    if kind == "bailing_hybrid" and (named.startswith("BailingMoeV2") or config.get("group_norm_size")):
+        return kind if config.get("short_conv_kernel_size") else "bailing_moe_v2_5"
+    return "mamba_ssm" if not kind and "ssm_cfg" in config else kind
+
+
 def text_part(config: Mapping[str, Any], engine: str) -> tuple[Fields, Fields, str]:
     """The root's fields, the fields of the part that generates text, and that part's model type."""
     root = Fields(config, engine=engine)
     kind = model_type(root)
+    if engine != "transformers":
+        kind = published_type(config, kind)
     read = root
     for _ in range(4):
         found = _inside(read, kind)

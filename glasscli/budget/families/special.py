@@ -33,15 +33,6 @@ from glasscli.budget.kinds import (
 from glasscli.budget.states import LinearState
 
 
-def openelm(read: Fields, layer: int) -> Kind:
-    """A list of key/value heads, one number for each layer."""
-    heads = read.numbers("num_kv_heads", least=1) or []
-    if layer >= len(heads):
-        read.refuse("num_kv_heads", f"has {len(heads)} entries: expected one for each layer")
-    dim = read.integer("head_dim")
-    return FullAttention(heads[layer], dim, dim)
-
-
 def mimo_sliding(read: Fields, layer: int) -> Kind:
     """MiMo-V2-Flash: twice the key/value heads in sliding layers, unless swa_ fields say how many."""
     if read.engine == "transformers" or not read.has("swa_num_key_value_heads"):

@@ -82,7 +82,7 @@ ROWS: tuple[tuple[str, Family], ...] = (
     ("gpt_neo", Family(habits.attention_list, types_in=(), prepare=translate.gpt_neo)),
     ("unlimited_ocr_text", Family(habits.reference, {"reference_sliding_attention": special.reference})),
     # Heads under other names.
-    ("falcon RefinedWeb RefinedWebModel", Family(always(FULL), prepare=translate.falcon)),
+    ("falcon", Family(always(FULL), prepare=translate.falcon)),
     ("gpt_bigcode", Family(always(FULL), prepare=translate.multi_query)),
     ("chatglm", Family(always(FULL), prepare=translate.chatglm)),
     ("dbrx", Family(always(FULL), prepare=translate.attn_config)),
@@ -91,8 +91,7 @@ ROWS: tuple[tuple[str, Family], ...] = (
     ("dia_decoder", Family(always(FULL), {FULL: special.dia})),
     ("step3p5", Family(prepare=translate.without_drafts)),
     ("jetmoe", Family(prepare=translate.jetmoe)),
-    ("openelm", Family(always(FULL), {FULL: special.openelm})),
-    ("deci nemotron-nas", Family(always(FULL), {FULL: special.block_configs})),
+    ("openelm", Family(always(FULL))),
     ("hunyuan", Family(finish=repeats.shared_across)),
     (
         "mllama_text_model",

@@ -1,0 +1,130 @@
+"""More configs of published models, with the traps of their own code: bytes of one sequence, worked out by hand.
+
+Each formula names layers, heads, widths and bytes as numbers, as `test_real_configs` does; `t` is the number of
+tokens (and the window or the states stand beside it). None of these types is read by transformers' classes, or
+its class misreads the config: a calculator that reads `num_attention_heads` alone is wrong by the factor given.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glasscli.budget.families import layout
+from glasscli.budget.plan import plan
+from glasscli.budget.request import Request
+from glasscli.errors import ConfigError
+
+CONFIGS = Path(__file__).parents[1] / "data" / "kv" / "more_configs"
+Formula = Callable[[int], int]
+
+# Layers × tokens × key/value heads × (key width + value width) × bytes.
+SHARED_HEADS: dict[str, Formula] = {
+    "meta-llama--Meta-Llama-3-8B-params": lambda t: 32 * t * 8 * (128 + 128) * 2,  # n_kv_heads: 4×
+    "mistralai--Mistral-7B-v0.1-params": lambda t: 32 * min(t, 4096) * 8 * (128 + 128) * 2,
+    "smallcloudai--Refact-1_6B-fim": lambda t: 32 * t * 1 * (64 + 64) * 2,  # multi_query: 32×
+    "bigcode--santacoder": lambda t: 24 * t * 1 * (128 + 128) * 4,  # attention_head_type: 16×
+    "THUDM--cogvlm2-llama3-chat-19B": lambda t: 32 * t * 8 * (128 + 128) * 2,  # num_multi_query_heads: 4×
+    "tiiuae--falcon-40b-first": lambda t: 60 * t * 8 * (64 + 64) * 2,  # n_head_kv, and no flag
+    "tiiuae--falcon-7b-first": lambda t: 32 * t * 1 * (64 + 64) * 2,
+    "tiiuae--falcon-rw-1b": lambda t: 24 * t * 32 * (64 + 64) * 2,
+    "tiiuae--falcon-180B": lambda t: 80 * t * 8 * (64 + 64) * 2,
+    "Deci--DeciLM-7B": lambda t: 32 * t * 4 * (128 + 128) * 2,  # num_key_value_heads_per_layer
+    "allenai--OLMo-7B": lambda t: 32 * t * 32 * (128 + 128) * 4,
+    "xai-org--grok-2": lambda t: 64 * t * 8 * (128 + 128) * 2,  # its model_type is git
+    "pfnet--plamo-13b": lambda t: 40 * t * (40 // 8) * (128 + 128) * 2,  # n_shared_head: 8×
+    "tencent--Tencent-Hunyuan-Large": lambda t: 64 // 2 * t * 8 * (128 + 128) * 2,  # cla_share_factor 2
+    "tencent--Hunyuan-A13B-Instruct": lambda t: 32 * t * 8 * (128 + 128) * 2,  # use_cla false
+    "stepfun-ai--step3": lambda t: 61 * t * 1 * (256 + 256) * 2,  # num_attention_groups: 64×
+    "THUDM--chatglm-6b": lambda t: 28 * t * 32 * (128 + 128) * 2,
+    "THUDM--glm-4-9b-chat": lambda t: 40 * t * 2 * (128 + 128) * 2,
+    "Qwen--Qwen2-Audio-7B": lambda t: 32 * t * 32 * (128 + 128) * 2,
+    "llava-hf--llava-1.5-7b-hf": lambda t: 32 * t * 32 * (128 + 128) * 2,
+    # use_mla false: heads of 1280 // 10, though the class and its lora rank say a latent.
+    "deepseek-ai--DeepSeek-OCR": lambda t: 12 * t * 10 * (128 + 128) * 2,
+}
+
+# Recurrent layers: a state in float32 (but for MiniMax's), and the inputs that a convolution or a shift keeps.
+STATES: dict[str, Formula] = {
+    "MiniMaxAI--MiniMax-Text-01": lambda t: 10 * t * 8 * 256 * 2 + 70 * 64 * 128 * 128 * 2,
+    "inclusionAI--Ring-mini-linear-2.0": lambda t: 4 * t * 4 * 256 * 2 + 16 * 16 * 128 * 128 * 4,
+    "RWKV--rwkv-5-world-1b5": lambda t: 24 * (2 * 2048 * 2 + 32 * 64 * 64 * 4),
+    "RWKV--RWKV7-Goose-World3-1.5B": lambda t: 24 * (2 * 2048 * 2 + 32 * 64 * 64 * 4),
+    "state-spaces--mamba-2.8b": lambda t: 64 * (5120 * 3 * 2 + 5120 * 16 * 4),
+    "state-spaces--mamba2-2.7b": lambda t: 64 * ((5120 + 2 * 128) * 3 * 2 + 80 * 64 * 128 * 4),
+    "google--recurrentgemma-2b": lambda t: 8 * min(t, 2048) * 512 * 2 + 18 * (2560 * 4 + 2560 * 3 * 2),
+    # Full layers of 2 × 256, sliding ones of 8 × 128, and the last key and value of each, for a convolution.
+    "baichuan-inc--Baichuan-M1-14B": lambda t: (
+        20 * 2 * (t * 2 * 256 * 2 + 2 * 256 * 2) + 20 * 2 * (min(t, 8192) * 8 * 128 * 2 + 8 * 128 * 2)
+    ),
+}
+
+# Decoders beside an encoder: heads × d_kv need not be d_model; e is the encoder's length.
+CROSS: dict[str, Callable[[int, int], int]] = {
+    "google--ul2": lambda t, e: 32 * (t + e) * 16 * (256 + 256) * 2,
+    "google--byt5-small": lambda t, e: 4 * (t + e) * 6 * (64 + 64) * 4,
+}
+
+
+def config(name: str) -> Any:
+    return json.loads((CONFIGS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("tokens", [1, 1000, 16_384])
+@pytest.mark.parametrize("name", [*SHARED_HEADS, *STATES])
+def test_one_sequence_takes(name: str, tokens: int) -> None:
+    budget = plan(Request(layout(config(name)), tokens))
+    assert budget.bytes_total == (SHARED_HEADS | STATES)[name](tokens)
+
+
+@pytest.mark.parametrize("name", CROSS)
+def test_an_encoder_adds_its_tokens_once(name: str) -> None:
+    budget = plan(Request(layout(config(name)), 100, encoder_tokens=512))
+    assert budget.bytes_total == CROSS[name](100, 512)
+
+
+def test_every_config_is_used() -> None:
+    assert {path.stem for path in CONFIGS.glob("*.json")} == {*SHARED_HEADS, *STATES, *CROSS}
+
+
+def unknown(**fields: Any) -> dict[str, Any]:
+    plain = {"hidden_size": 2048, "num_hidden_layers": 24, "num_attention_heads": 32, "model_type": "someones_own"}
+    return plain | fields
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        # Types of recurrent models that look like plain attention but for their name.
+        ({"model_type": "gla", "num_heads": 4}, "model_type"),
+        ({"model_type": "retnet"}, "model_type"),
+        ({"model_type": "gated_deltanet"}, "model_type"),
+        ({"model_type": "rwkv8"}, "model_type"),
+        # Heads counted, or shared, under a name that no rule reads.
+        ({"num_kv_something": 4}, "num_kv_something"),
+        ({"n_shared_head": 8}, "n_shared_head"),
+        ({"multi_query": True}, "multi_query"),
+        ({"head_size_divisor": 8}, "head_size_divisor"),
+    ],
+)
+def test_an_unknown_type_is_refused_for(fields: dict[str, Any], field: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        layout(unknown(**fields))
+    assert refusal.value.field == field
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"multi_query": False}, {"sliding_window": -1}, {"multi_query": True, "num_kv_heads": 32}]
+)
+def test_an_unknown_type_is_read_as_plain_with(fields: dict[str, Any]) -> None:
+    assert plan(Request(layout(unknown(**fields)), 10)).bytes_total == 24 * 10 * 32 * (64 + 64) * 2
+
+
+def test_heads_may_be_listed_for_each_layer() -> None:
+    listed = unknown(num_key_value_heads=[8] * 12 + [4] * 12, model_type="llama")
+    assert plan(Request(layout(listed), 10)).bytes_total == 12 * 10 * (8 + 4) * (64 + 64) * 2
+    with pytest.raises(ConfigError) as refusal:
+        layout(listed | {"num_key_value_heads": [8] * 23})
+    assert refusal.value.field == "num_key_value_heads"
