@@ -54,6 +54,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (LLAMA | {"model_type": "bert"}, "is_decoder"),
     (LLAMA | {"model_type": "modernbert"}, "model_type"),
     (LLAMA | {"model_type": "vit"}, "model_type"),
+    ({"model_type": "blt", "decoder_config": LLAMA}, "model_type"),
     # Nested, the field's whole path.
     ({"model_type": "gemma3", "text_config": {"num_hidden_layers": -3}}, "text_config.num_hidden_layers"),
     ({"model_type": "llava"}, "text_config"),

@@ -1,4 +1,4 @@
-"""What transformers really holds, measured: 258 tiny models of 213 types, several calls each, layer by layer.
+"""What transformers really holds, measured: tiny models of 264 types, several calls each, layer by layer.
 
 The data is read as it is; see tests/data/kv/README.md for how it was made.
 """
@@ -15,11 +15,13 @@ from glasscli.budget.kinds import Kind, Tensor
 from glasscli.budget.plan import plan
 from glasscli.budget.request import Request
 
-TRUTH = json.loads((Path(__file__).parents[1] / "data" / "kv" / "transformers_truth.json").read_text())
+DATA = Path(__file__).parents[1] / "data" / "kv"
+TRUTH = json.loads((DATA / "transformers_truth.json").read_text())
+MORE = json.loads((DATA / "transformers_more.json").read_text())
 BYTES = {"f32": 4, "bf16": 2, "i64": 8}
 # Where the measured list is not one entry for each layer: states kept as one object for the whole model, in
 # the module itself, or as a tuple by kind of state.
-NOT_BY_LAYER = {"recurrent_gemma", "reformer", "rwkv", "xlstm"}
+NOT_BY_LAYER = {"minimax", "recurrent_gemma", "reformer", "rwkv", "xlstm"}
 
 
 def name(case: dict[str, Any]) -> str:
@@ -44,7 +46,7 @@ def by_layer(found: Layout, tokens: int, batch: int, encoder_tokens: int) -> lis
     return own + ([bytes_of(kind, True) for kind in found.layers] if encoder_tokens else [])
 
 
-@pytest.mark.parametrize("case", TRUTH, ids=name)
+@pytest.mark.parametrize("case", TRUTH + MORE, ids=name)
 def test_bytes_are_those_that_transformers_holds(case: dict[str, Any]) -> None:
     found = layout(case["config"], "transformers")
     encoder_tokens = case["encoder_tokens"] or 0
@@ -77,3 +79,5 @@ def test_the_plan_adds_up_to_the_same(case: dict[str, Any]) -> None:
 def test_the_data_is_whole() -> None:
     assert len(TRUTH) == 258
     assert sum(len(case["runs"]) for case in TRUTH) == 1288
+    assert len(MORE) == 51
+    assert not {case["model_type"] for case in MORE} & {case["model_type"] for case in TRUTH}

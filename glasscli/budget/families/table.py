@@ -80,7 +80,15 @@ ROWS: tuple[tuple[str, Family], ...] = (
         Family(every(6), {FULL: special.gemma4_full}, prepare=translate.gemma4),
     ),
     ("gpt_neo", Family(habits.attention_list, types_in=(), prepare=translate.gpt_neo)),
-    ("unlimited_ocr_text", Family(habits.reference, {"reference_sliding_attention": special.reference})),
+    ("deepseek_ocr2_text", Family(prepare=translate.own_head_dim)),
+    (
+        "unlimited_ocr_text",
+        Family(
+            habits.reference,
+            {"reference_sliding_attention": special.reference},
+            prepare=translate.own_head_dim,
+        ),
+    ),
     # Heads under other names.
     ("falcon", Family(always(FULL), prepare=translate.falcon)),
     ("gpt_bigcode", Family(always(FULL), prepare=translate.multi_query)),
@@ -89,7 +97,7 @@ ROWS: tuple[tuple[str, Family], ...] = (
     ("mpt", Family(always(FULL), prepare=translate.mpt)),
     ("cpmant", Family(always(FULL), {FULL: special.with_prompt})),
     ("dia_decoder", Family(always(FULL), {FULL: special.dia})),
-    ("step3p5", Family(prepare=translate.without_drafts)),
+    ("step3p5", Family(always(FULL), prepare=translate.without_drafts)),
     ("jetmoe", Family(prepare=translate.jetmoe)),
     ("openelm", Family(always(FULL))),
     ("hunyuan", Family(finish=repeats.shared_across)),
