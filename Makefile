@@ -61,6 +61,7 @@ clean: ## remove .venv and caches
 
 .venv/bench: .venv/parity
 	$(BIN)/python -m pip install --quiet --group bench
+	$(BIN)/python -m pip install --quiet --group llama || echo "llama.cpp could not be built: no numbers for it"
 	@touch $@
 
 .PHONY: help run test parity lint types check golden oracle robustness bench weights clean

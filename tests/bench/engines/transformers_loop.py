@@ -6,6 +6,7 @@ import torch
 import transformers
 
 transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()
 torch.set_num_threads(1)
 
 
