@@ -195,8 +195,7 @@ def attention_list(read: Fields, n: int) -> list[str]:
         for entry in read.items("attention_types") or []:
             if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], list)):
                 read.refuse("attention_types", f"holds {shown(entry)}: expected lists like [[words], times]")
-            given += entry[0] * read.whole(entry[1], "attention_types")
-    unknown = [word for word in given if word not in words]
-    if unknown or len(given) != n:
+            given += entry[0] * min(read.whole(entry[1], "attention_types"), n + 1)  # more than n is refused below
+    if len(given) != n or not all(isinstance(word, str) and word in words for word in given):
         read.refuse("attention_layers", f"is not {n} times global or local")
     return [FULL if read.engine == "transformers" else words[word] for word in given]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from glasscli.budget.families.fields import Fields
+from glasscli.budget.families.fields import MAX_LAYERS, Fields, shown
 from glasscli.budget.kinds import IndexKeys, Kind, NoCache, Several
 
 
@@ -17,7 +17,7 @@ def dory(read: Fields, made: list[Kind]) -> list[Kind]:
         count //= 2 if _with_mlps(read) else 1
     if read.get("recurrent_kv_cache_mode") == "last_loop":
         return made
-    return made + made[first : first + count] * (read.integer("n_recurrent_loops") - 1)
+    return made + times(read, made[first : first + count], "n_recurrent_loops", less=1)
 
 
 def _with_mlps(read: Fields) -> bool:
@@ -29,7 +29,7 @@ def inkling_loop(read: Fields, made: list[Kind]) -> list[Kind]:
     """Inkling 2 Loop: a range of layers runs several times, each pass with its own cache."""
     loop = read.nested("loop_config") if read.has("loop_config") else read
     first, last = loop.integer("loop_layer_index_start", least=0), loop.integer("loop_layer_index_end", least=0)
-    return made + made[first:last] * (loop.integer("loop_num_passes") - 1)
+    return made + times(loop, made[first:last], "loop_num_passes", less=1)
 
 
 def twice(read: Fields, made: list[Kind]) -> list[Kind]:
@@ -41,7 +41,7 @@ def hrm(read: Fields, made: list[Kind]) -> list[Kind]:
     """HRM: two stacks run in nested cycles; a config that names the stacks' size has them all counted."""
     if read.has("num_layers_per_stack"):
         return made
-    return made * (read.integer("H_cycles") * (read.integer("L_cycles") + 1))
+    return times(read, times(read, made, "H_cycles"), "L_cycles", less=-1)
 
 
 def shared_across(read: Fields, made: list[Kind]) -> list[Kind]:
@@ -65,3 +65,11 @@ def positions_once(read: Fields, made: list[Kind]) -> list[Kind]:
 
 def _without_positions(part: Kind) -> Kind:
     return replace(part, n_positions=0) if isinstance(part, IndexKeys) else part
+
+
+def times(read: Fields, made: list[Kind], field: str, less: int = 0) -> list[Kind]:
+    """`made` as often as `field` says, less `less`: refused where that is more layers than glass lays out."""
+    count: int = read.integer(field) - less
+    if len(made) * count > MAX_LAYERS:
+        read.refuse(field, f"is {shown(count + less)}: glass lays out at most {MAX_LAYERS} layers")
+    return made * count
