@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PIPE_WIDTH = 100
+NARROWEST, WIDEST = 20, 2000  # a plot of a billion columns would fill the memory
 
 
 class Color(StrEnum):
@@ -47,17 +48,15 @@ def use_color(color: Color = Color.auto, stream: TextIO | None = None) -> bool:
 
 
 def width() -> int:
-    """Columns to fill: `COLUMNS`, else the terminal's, else 100 in a pipe. At least 20."""
-    fallback = PIPE_WIDTH
+    """Columns to fill: `COLUMNS`, else the terminal's, else 100 in a pipe. From 20 to 2,000."""
     columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns) > 0:
-        return max(20, int(columns))
-    if is_terminal():
+    found = int(columns[:10]) if columns.isdecimal() else 0
+    if not found and is_terminal():
         try:
-            return max(20, os.get_terminal_size(sys.stdout.fileno()).columns or fallback)
+            found = os.get_terminal_size(sys.stdout.fileno()).columns
         except (OSError, ValueError):
-            return max(20, shutil.get_terminal_size((fallback, 24)).columns)
-    return fallback
+            found = shutil.get_terminal_size((PIPE_WIDTH, 24)).columns
+    return max(NARROWEST, min(found or PIPE_WIDTH, WIDEST))
 
 
 def unicode_ok(stream: TextIO | None = None) -> bool:

@@ -8,6 +8,7 @@ from glasscli.cli.console import is_terminal, printable
 from glasscli.errors import UsageError
 
 STDIN = "-"
+LONGEST = 64 * 1024**2  # bytes of a text; past this it is something else, such as /dev/zero
 
 
 def prompt_text(prompt: str | None) -> str:
@@ -33,9 +34,14 @@ def prompt_lines(path: str) -> list[str]:
         UsageError: the file can't be read, has no lines, or is not UTF-8.
     """
     try:
-        data = read_stdin() if path == STDIN else Path(path).read_bytes()
+        if path == STDIN:
+            data = read_stdin()
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(LONGEST + 1)
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: can't be read ({getattr(error, 'strerror', None) or error})") from None
+    check_length(data, path)
     text = decode(data, "stdin" if path == STDIN else path).replace("\r\n", "\n").removesuffix("\n")
     if not data:
         raise UsageError(f"{path}: is empty; expected one prompt a line")
@@ -43,13 +49,21 @@ def prompt_lines(path: str) -> list[str]:
 
 
 def read_stdin() -> bytes:
-    """All bytes of stdin."""
+    """All bytes of stdin, which must not be longer than `LONGEST`."""
     if sys.stdin is None:
         raise UsageError("stdin is closed: there is no prompt to read")
     try:
-        return sys.stdin.buffer.read()
+        data = sys.stdin.buffer.read(LONGEST + 1)
     except OSError as error:
         raise UsageError(f"stdin can't be read ({error.strerror or error})") from None
+    check_length(data, "stdin")
+    return data
+
+
+def check_length(data: bytes, source: str) -> None:
+    """Refuse what is longer than any prompt."""
+    if len(data) > LONGEST:
+        raise UsageError(f"{source}: longer than {LONGEST // 1024**2} MiB, which is no prompt")
 
 
 def decode(data: bytes, source: str) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from in_process import Ran, glass
 
+from glasscli.cli import prompt_text
+
 
 @pytest.fixture
 def model(tiny_model_folder: Path) -> list[str]:
@@ -47,3 +49,13 @@ def test_a_prompt_of_a_file_that_is_too_long_is_named(model: list[str], tmp_path
     run = glass(*model, "--prompts", str(tmp_path / "p"))
     assert (run.code, run.out) == (2, "")
     assert run.err.startswith("glass: prompt 2: the prompt has 601 tokens")
+
+
+def test_what_has_no_end_is_no_prompt(model: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "/dev/zero: longer than 64 MiB" in glass(*model, "--prompts", "/dev/zero").err
+    monkeypatch.setattr(prompt_text, "LONGEST", 8)
+    assert glass(*model, "-n", "1", stdin=b"12345678").code == 0
+    for args in ([], ["-"], ["--prompts", "-"]):
+        ran = glass(*model, *args, stdin=b"123456789")
+        assert (ran.code, ran.out) == (2, "")
+        assert "stdin: longer than" in ran.err

@@ -10,6 +10,7 @@ import in_process
 import pytest
 from terminal import GLASS, environment, glass, in_terminal
 
+from glasscli.cli.console import width
 from glasscli.config import ModelConfig
 
 ESC = "\x1b"
@@ -160,6 +161,15 @@ def test_a_pipe_gets_the_bytes_and_a_terminal_harmless_characters(model: list[st
     assert shown.startswith(r"\x1b]0;owned\x07 a")
     assert r"b\x0d\x9b31m\u202e" in shown
     assert ESC not in shown
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [("1000000000", 2000), ("9" * 5000, 2000), ("250", 250), ("1", 20), ("0", 100), ("-1", 100), ("²", 100), ("", 100)],
+)
+def test_odd_widths(columns: str, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert width() == expected
 
 
 # -- encodings --------------------------------------------------------------------------------------------------------

@@ -16,13 +16,14 @@ from robust.tally import Tally
 INTERRUPT_S = 1.5  # a text without end is ended like this
 
 WORDS = (
-    "", " ", "-", "--", "0", "1", "2", "-1", "3,1", "1:2", ":", "last", "1e3", "nan", "inf", "-inf", "1e-320", "1e400",
-    "0x10", "1_000", "8k", "128K", "1.5k", "24GiB", "3TB/s", str(2**31), str(2**63), str(2**64), "1" + "0" * 40,
-    "9" * 5000, "-" + "9" * 5000, "²", "١٢", "\u202e1", "\x1b[31mred", "\x1b]52;c;AAAA\x07", "a\nb", "\r", "\x7f",
-    "\x9b31m", "\udcff", "caf\udce9", "\udced\udca0\udcbd", "é" * 2000, "🙂", "日本", "x" * 300, "a" * 5000, ".", "..", "/",
-    "~", "%s", "{}", "$(id)", "`id`", "; ls", "=", "=1", "a=b", "block_size=0", "block_size=17", "n_ubatch=-1",
-    "kv_unified=maybe", "llama-3.1-8b", "llama-3.1-8b,gemma-3-27b", "deepseek-v3", "f16", "q8_0", "fp8", "vllm",
-    "q,softmax", "jacobian", "<|endoftext|>", "Once upon a time", "The cat saw the dog. The cat",
+    "", " ", "-", "--", "0", "1", "2", "-1", "3,1", "1:2", ":", "last", "1e3", "nan", "inf", "-inf",
+    "1e-320", "1e400", "0x10", "1_000", "8k", "128K", "1.5k", "24GiB", "3TB/s", str(2**31), str(2**63),
+    str(2**64), "1" + "0" * 40, "9" * 5000, "-" + "9" * 5000, "²", "١٢", "\u202e1", "\x1b[31mred",
+    "\x1b]52;c;AAAA\x07", "a\nb", "\r", "\x7f", "\x9b31m", "\udcff", "caf\udce9", "\udced\udca0\udcbd",
+    "é" * 2000, "🙂", "日本", "x" * 300, "a" * 5000, ".", "..", "/", "~", "%s", "{}", "$(id)", "`id`", "; ls",
+    "=", "=1", "a=b", "block_size=0", "block_size=17", "n_ubatch=-1", "kv_unified=maybe", "llama-3.1-8b",
+    "llama-3.1-8b,gemma-3-27b", "deepseek-v3", "f16", "q8_0", "fp8", "vllm", "q,softmax", "jacobian",
+    "<|endoftext|>", "Once upon a time", "The cat saw the dog. The cat",
 )  # fmt: skip
 PLACES = (
     "out.npz", "out.csv", "out.svg", "out.html", "out.json", "out.safetensors", "none/out.npz", "folder", "folder.npz",
