@@ -54,6 +54,12 @@ STATES: dict[str, Formula] = {
     "RWKV--RWKV7-Goose-World3-1.5B": lambda t: 24 * (2 * 2048 * 2 + 32 * 64 * 64 * 4),
     "state-spaces--mamba-2.8b": lambda t: 64 * (5120 * 3 * 2 + 5120 * 16 * 4),
     "state-spaces--mamba2-2.7b": lambda t: 64 * ((5120 + 2 * 128) * 3 * 2 + 80 * 64 * 128 * 4),
+    # Ling 3: KDA on three of four layers; Ling 2.5, of the same model_type, lightning attention on seven of eight.
+    "inclusionAI--Ling-3.0-tiny": lambda t: 6 * t * 576 * 2 + 18 * (3 * 2048 * 3 * 2 + 16 * 128 * 128 * 4),
+    "inclusionAI--Ling-2.5-1T": lambda t: 10 * t * 576 * 2 + 70 * 64 * 128 * 128 * 4,
+    "pfnet--plamo-2-1b": lambda t: 8 * min(t, 2048) * 256 * 2 + 8 * (4096 * 3 * 2 + 4096 * 64 * 4),
+    # The second pass reads the first one's cache, and keeps 64 tokens of its own.
+    "IQuestLab--IQuest-Coder-V1-40B-Loop": lambda t: 80 * (t + min(t, 64)) * 8 * (128 + 128) * 2,
     "google--recurrentgemma-2b": lambda t: 8 * min(t, 2048) * 512 * 2 + 18 * (2560 * 4 + 2560 * 3 * 2),
     # Full layers of 2 × 256, sliding ones of 8 × 128, and the last key and value of each, for a convolution.
     "baichuan-inc--Baichuan-M1-14B": lambda t: (

@@ -104,10 +104,13 @@ def longcat(read: Fields) -> Fields:
 
 
 def bailing(read: Fields) -> Fields:
-    """Ling 3: the linear layers' heads are as wide as head_dim says."""
-    if read.has("linear_head_dim"):
-        return read
-    return read.over({"linear_head_dim": read.integer("head_dim")})
+    """Ling 3: the linear layers have as many heads as the others, as wide as head_dim says."""
+    usual = {
+        "linear_num_heads": n_heads(read),
+        "linear_head_dim": read.integer("head_dim"),
+        "linear_conv_kernel_dim": read.integer("short_conv_kernel_size"),
+    }
+    return read.over({name: size for name, size in usual.items() if not read.has(name)})
 
 
 def xlstm(read: Fields) -> Fields:
