@@ -280,6 +280,14 @@ BY_NAME: dict[str, tuple[dict[str, Any], dict[Kind, int]]] = {
         },
         {Several((full(32, 128), CrossAttention(32, 128, 128))): 24},
     ),
+    "a pair of encoder and decoder": (
+        {
+            "model_type": "vision-encoder-decoder",
+            "encoder": {"model_type": "vit", "num_hidden_layers": 12, "hidden_size": 768},
+            "decoder": {"model_type": "gpt2", "n_layer": 6, "n_head": 4, "n_embd": 64, "add_cross_attention": True},
+        },
+        {Several((full(4, 16), CrossAttention(4, 16, 16))): 6},
+    ),
     "a flat multimodal config": (
         LLAMA | {"model_type": "qwen2_vl", "use_sliding_window": False, "sliding_window": 32768},
         {full(2, 8): 4},
