@@ -44,7 +44,7 @@ def prompt_lines(path: str) -> list[str]:
     check_length(data, path)
     text = decode(data, "stdin" if path == STDIN else path).replace("\r\n", "\n").removesuffix("\n")
     if not data:
-        raise UsageError(f"{path}: is empty; expected one prompt a line")
+        raise UsageError(f"{'stdin' if path == STDIN else path}: is empty; expected one prompt a line")
     return text.split("\n")
 
 

@@ -102,9 +102,11 @@ class Continuation:
         self.logprob_sum = 0.0
         self.stop_string: str | None = None
         self._random = random.Random(seed)
-        self._seen = list(prompt_ids)
+        # A prompt given as ids may hold rows of the embedding that are no token: they have no text and can't be chosen.
+        unused = frozenset(loaded.unused_ids)
+        self._seen = [token_id for token_id in prompt_ids if token_id not in unused]
         # The last tokens of the prompt tell the decoder that it stands in mid-text, perhaps in mid-character.
-        self._decoder, self._stops = loaded.tokenizer.stream(after=prompt_ids[-8:]), StopText(ending.stop)
+        self._decoder, self._stops = loaded.tokenizer.stream(after=self._seen[-8:]), StopText(ending.stop)
         self._eos = frozenset(loaded.config.eos_ids)
         self._n_real, holes = _real_rows(loaded.config.vocab_size, loaded.unused_ids)
         self._banned = (*holes, *self._eos) if ending.ignore_eos else holes

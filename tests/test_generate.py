@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_folders import sentencepiece_like, write_folder
+from model_folders import byte_level, sentencepiece_like, write_folder
 from random_llama import settings
 from scripted import scripted
 
@@ -225,3 +225,14 @@ def test_greedy_text_equals_hugging_face(tiny_model_folder: Path, loaded: Loaded
             loaded, "Once upon a time", params=SamplingParams(0, repetition_penalty=penalty), max_new_tokens=60
         )
         assert [*run.prompt.token_ids, *ids(run)] == out[0].tolist()
+
+
+def test_a_row_that_is_no_token_can_stand_in_the_prompt(tmp_path: Path) -> None:
+    """The embedding has rows past the tokenizer's last token, and bos_token_id may name one: it has no text."""
+    config = settings(vocab_size=400, bos_token_id=390)
+    loaded = load_model(write_folder(tmp_path / "m", config, tokenizer=byte_level()))
+    params = SamplingParams(repetition_penalty=1.3)
+    for prompt in ([390], [390] + [70] * 20, [70] * 20 + [390]):
+        run = generate(loaded, prompt, params=params, max_new_tokens=5, seed=1, ignore_eos=True)
+        assert len(ids(run)) == 5
+        assert max(run.token_ids) < 320

@@ -5,12 +5,14 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from glasscli.cli.console import Color, printable, unicode_ok, use_color
+from glasscli.cli.console import NARROWEST, WIDEST, Color, printable, unicode_ok, use_color
 from glasscli.cli.views.generate_text import DIM, RESET, tint_legend
 from glasscli.generation import Generation
 
 if TYPE_CHECKING:
     from glasscli.batch import Batch
+
+UNKNOWN_WIDTH = 80
 
 
 def footer_lines(items: list[str], width: int) -> list[str]:
@@ -120,10 +122,12 @@ def _short(value: float) -> str:
 
 
 def _stderr_width() -> int:
+    """Columns of stderr: `COLUMNS`, else the terminal's, else 80. From 20 to 2,000."""
     columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns) > 0:
-        return max(20, int(columns))
-    try:
-        return max(20, os.get_terminal_size(sys.stderr.fileno()).columns)
-    except (OSError, AttributeError, ValueError):
-        return 80
+    found = int(columns[:10]) if columns.isdecimal() else 0
+    if not found:
+        try:
+            found = os.get_terminal_size(sys.stderr.fileno()).columns
+        except (OSError, AttributeError, ValueError):
+            found = 0
+    return max(NARROWEST, min(found or UNKNOWN_WIDTH, WIDEST))  # some terminals say 0: they don't know

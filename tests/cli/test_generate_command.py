@@ -54,6 +54,7 @@ def text_of(run: Ran) -> str:
         (["x", "--prompts", "f"], "a prompt and --prompts are two sources"),
         (["--prompts", "no such file"], "no such file: can't be read"),
         (["--prompts", os.devnull], "expected one prompt a line"),
+        (["--prompts", "-"], "stdin: is empty; expected one prompt a line"),
         (["--prompts", "-", "--show", "probs"], "--show is for one prompt"),
         (["x", "y"], "unexpected extra argument"),
         (["x", "--nonsense"], "No such option"),

@@ -158,6 +158,13 @@ def test_the_footer_fits_and_tells_all(model: list[str], columns: int) -> None:
         assert item in told
 
 
+@pytest.mark.parametrize(("columns", "asked", "shown"), [(0, "", 80), (60, "1000000000", 2000), (60, "0", 60)])
+def test_the_footer_keeps_to_columns_that_make_sense(model: list[str], columns: int, asked: str, shown: int) -> None:
+    _, text = in_terminal(*model, "a", "-n", "0", "--seed", "3", columns=columns, COLUMNS=asked, NO_COLOR="1")
+    footer = next(line for line in text.splitlines() if line.startswith("── "))
+    assert cell_len(footer) == shown
+
+
 @pytest.mark.parametrize(
     ("args", "says"),
     [
