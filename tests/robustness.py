@@ -2,11 +2,13 @@
 
 Changed model folders, odd arguments, signals at random moments, many runs at once. What must hold each time is in
 `robust/judge.py`. Prints a table; the exit code is 1 if anything was found. The same seed tries the same things,
-except for the moments of signals.
+except for the moments of signals. Should the program take this process down with it, the file `last` in the folder
+that is printed first holds what it was asked.
 """
 
 import argparse
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -24,6 +26,8 @@ from robust.signals import try_signals
 from robust.tally import table
 from robust.together import try_together
 
+MOST_BYTES = 3 * 1024**3  # of address space: none of the models or texts here needs near that much
+
 
 def main() -> int:
     """Run all parts."""
@@ -34,9 +38,11 @@ def main() -> int:
     parser.add_argument("--signals", type=int, default=200, help="runs that get a signal [200]")
     parser.add_argument("--together", type=int, default=4, help="rounds of eight runs at once, of each kind [4]")
     asked = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     began = time.monotonic()
     base = Path(tempfile.mkdtemp(prefix="glass-robustness-"))
     (base / "in").mkdir()
+    print(f"working in {base}", file=sys.stderr)
     with closing(Inside(base / "in")) as inside:
         tallies = [
             try_files(inside, Random(f"files {asked.seed}"), asked.files),

@@ -190,3 +190,14 @@ def test_a_long_picture_is_pooled_and_says_so() -> None:
 def test_a_picture_of_hostile_tokens_is_still_xml() -> None:
     hostile = dump_attention(tiny(), "<&>\"'\x01\x1b\ufffe]]>", [0])
     ElementTree.fromstring(picture(hostile))
+
+
+@pytest.mark.parametrize("ending", [".svg", ".html"])
+def test_a_folder_may_have_any_name(tmp_path: Path, ending: str) -> None:
+    dump = replace(tiny_dump(), model="\x1b[31m\"caf\udce9'<b>")  # bytes that are no UTF-8 come as half surrogates
+    path = tmp_path / f"a{ending}"
+    export_dump(dump, path)
+    text = path.read_text(encoding="utf-8")
+    assert "<b>" not in text
+    if ending == ".svg":
+        assert ElementTree.fromstring(text).get("aria-label") == "attention of �[31m\"caf�'<b>"

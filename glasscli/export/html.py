@@ -32,7 +32,7 @@ LARGEST = 256  # cells along one side of a map
 def write_html(dump: Dump, path: Path, steps: Sequence[str] | None) -> None:
     """The page. Long maps are pooled by maximum, and say so."""
     del steps  # the page shows all of them
-    path.write_text(page(dump), encoding="utf-8")
+    path.write_text(page(dump), encoding="utf-8", errors="replace")  # a folder's name need not be Unicode
 
 
 def page(dump: Dump) -> str:

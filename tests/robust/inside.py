@@ -118,6 +118,7 @@ class Inside:
         self.watch.read = tuple(str(path.resolve()) for path in reads)
         self.watch.write = tuple(str(path.resolve()) for path in (self.folder, *writes))
         self.watch.seen = []
+        (self.folder.parent / "last").write_text(repr((args, env, stdin)))
         limits = _time_limit(interrupt_s), warnings.catch_warnings()
         with self._streams(stdin, terminal), self._surroundings(env or {}), limits[0], limits[1]:
             warnings.simplefilter("always")

@@ -27,6 +27,8 @@ def faults(code: int, out: bytes, err: bytes, args: Sequence[str] = (), terminal
         found.append(f"an error of {len(last_error(said))} lines: {said[:300]!r}")
     if code in (1, 2) and not err and b'"error"' not in out[:200] and args:
         found.append(f"exit code {code} without a word")  # kv-budget --json tells on stdout; no args: the help
+    if b"not enough memory" in err or b"no memory for" in err:
+        found.append("it filled the memory: " + said[:200])
     colored = "--color=always" in args or "always" in args
     streams = {"stderr": said}
     if terminal or args[:1] != ["generate"] or {"--json", "--jsonl", "probs"} & set(args):
