@@ -14,13 +14,10 @@ from glasscli import __version__
 # name: (module below glasscli.cli, one line for the list of commands)
 COMMANDS = {
     "generate": ("generate", "Continue a text, token by token"),
-    "dump-attn": (
-        "dump_attn",
-        "Show one attention layer: q k v, rope, cache, scores, mask, softmax, mix, out",
-    ),
-    "kv-budget": ("kv_budget", "How big is the KV cache? MHA, GQA and MQA side by side, or any config.json"),
+    "dump-attn": ("dump_attn", "Show an attention layer: q k v, rope, cache, scores, softmax, out"),
+    "kv-budget": ("kv_budget", "How big is the KV cache? MHA, GQA, MQA side by side, or any model"),
     "tokenize": ("tokenize", "How a text becomes tokens"),
-    "info": ("info", "What a model folder holds: settings, parameters, tensors, cache bytes per token"),
+    "info": ("info", "What a model folder holds: settings, parameters, tensors, bytes"),
 }
 
 EXAMPLES = """\

@@ -6,11 +6,10 @@ from glasscli.cli.console import Color
 from glasscli.cli.interrupts import tidy_end
 from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
 
-EPILOG = """\b
+EPILOG = """\
 Weights are shaded: . below .05, then .05 .2 .4 .7 and more; blank is masked. Measures are means over rows, beside
 those of a head that ignores content. Long maps are pooled by maximum, and say so.
 
-\b
 Files: .npz and .safetensors hold L2.q … L2.out; .json is strict, masked scores are null; .csv has a line a number
 (scores and softmax unless --step says others); .svg and .html are pages that need nothing else. A file is complete
 or not there; one that exists is replaced.

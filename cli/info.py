@@ -7,7 +7,7 @@ import typer
 from glasscli.cli.console import Color, write_json
 from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
 
-EPILOG = """\b
+EPILOG = """\
 Reads the headers of the weight files, not the numbers: a large model takes no longer than a small one, and numbers
 that are damaged are found by generate and dump-attn, not here.
 

@@ -9,7 +9,7 @@ from glasscli.cli.console import Color, is_terminal, write_json
 from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
 from glasscli.errors import UsageError
 
-EPILOG = """\b
+EPILOG = """\
 A row a token: its number, its id, the piece, its bytes in hexadecimal. A piece like <0xE2> is a byte that is no
 character by itself; the row says which character it belongs to. What the tokenizer puts in front is shown too.
 
