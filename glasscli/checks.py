@@ -8,10 +8,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from glasscli.config import ModelConfig
 from glasscli.model.attention import causal_mask
-from glasscli.model.ops import Array
+from glasscli.model.ops import Array, softmax
 from glasscli.trace import LayerTrace
 
 # Float32 keeps 7 digits; sums of a few hundred products lose one or two of them.
@@ -43,18 +44,25 @@ def check_layer(trace: LayerTrace, config: ModelConfig) -> dict[str, Check]:
 
 
 def kv_head_of(trace: LayerTrace, config: ModelConfig) -> list[int]:
-    """Which key/value head each query head reads, found from the numbers.
+    """Which key/value head each query head reads, found from the numbers: the one whose keys fit its scores best."""
+    return [int(head) for head in _score_errors(trace, config).argmin(axis=1)]
 
-    Scores of some rows are recomputed with each head of the cache; the one that fits best is the one it read.
-    """
-    n_queries = trace.rope_q_HTE.shape[1]
-    rows = np.arange(0, n_queries, -(-n_queries // _ROWS_TRIED))
+
+def _score_errors(trace: LayerTrace, config: ModelConfig) -> Array:
+    """How far the scores of some rows are from those recomputed with each head of the cache: the largest, [H, K]."""
+    rows = _some_rows(trace)
     q = trace.rope_q_HTE[:, rows].astype(np.float64)
     k = trace.cache_k_KSE.astype(np.float64)
     scores = np.einsum("hte,kse->hkts", q, k) / math.sqrt(config.head_dim)
     wrong = np.abs(scores - trace.scores_HTS[:, None, rows])
-    seen = np.where(trace.mask_TS[rows], wrong, 0.0).max(axis=(2, 3))
-    return [int(head) for head in seen.argmin(axis=1)]
+    errors: Array = np.where(trace.mask_TS[rows], wrong, 0.0).max(axis=(2, 3))
+    return errors
+
+
+def _some_rows(trace: LayerTrace) -> NDArray[np.intp]:
+    """Queries to recompute: all, or 32 or fewer at equal distances and the last."""
+    last = trace.rope_q_HTE.shape[1] - 1
+    return np.unique([*range(0, last, -(-(last + 1) // _ROWS_TRIED)), last])
 
 
 def describe_sharing(kv_heads: list[int]) -> str:
@@ -124,9 +132,14 @@ def _cache(trace: LayerTrace) -> Check:
 
 
 def _scores(trace: LayerTrace, config: ModelConfig) -> Check:
-    found = kv_head_of(trace, config)
-    ok = found == [head // config.group_size for head in range(config.n_heads)]
-    return Check("scores", ok, describe_sharing(found))
+    errors = _score_errors(trace, config)
+    found = [int(head) for head in errors.argmin(axis=1)]
+    wrong = float(errors.min(axis=1).max())
+    size = max(1.0, float(np.abs(trace.scores_HTS).max(where=trace.mask_TS, initial=0.0)))
+    text = describe_sharing(found)
+    if wrong >= TOLERANCE * size:
+        return Check("scores", False, f"{text}, OFF BY {tiny(wrong)}")
+    return Check("scores", found == [head // config.group_size for head in range(config.n_heads)], text)
 
 
 def _mask(trace: LayerTrace) -> Check:
@@ -143,6 +156,11 @@ def _softmax(trace: LayerTrace) -> Check:
     leaked = max(float(pattern_TS.max(where=hidden, initial=0.0)) for pattern_TS in trace.pattern_HTS)
     if leaked:
         return Check("softmax", False, f"HIDDEN CELLS GET {tiny(leaked)}")
+    rows = _some_rows(trace)
+    scores = np.where(trace.mask_TS[rows], trace.scores_HTS[:, rows].astype(np.float64), -np.inf)
+    off = largest_difference(softmax(scores), trace.pattern_HTS[:, rows])
+    if wrong < TOLERANCE <= off:
+        return Check("softmax", False, f"NOT OF THESE SCORES, Δ {tiny(off)}")
     return Check("softmax", wrong < TOLERANCE, f"|Σ−1| {bound(wrong)}")
 
 
