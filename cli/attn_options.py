@@ -150,6 +150,10 @@ class Ask:
         for name, given in self._needless(view).items():
             if given:
                 raise UsageError(f"{name} says nothing about {view}.")
+        if self.jacobian and len(self.steps) > 1:
+            raise UsageError("--step jacobian is a screen of its own. Leave the other steps out.")
+        if self.jacobian and ":" in (self.rows or ""):
+            raise UsageError(f"--rows {self.rows}: a Jacobian is that of one row. Give its position, or last.")
         if self.layer is not None and self.all_layers:
             raise UsageError("--layer and --all contradict each other. Give one of them.")
         if self.n_new and self.decode and self.rows is None:
@@ -179,7 +183,8 @@ class Ask:
             "--layer": self.layer is not None and view == "--heads",
             "--all": self.all_layers and view == "--heads",
             "--names": self.names != "native",
-            "--step": bool(self.steps) and not self.jacobian and self.steps != ("softmax",),
+            "--step": bool(self.steps) and not self.jacobian and not (self.blocked and self.steps == ("softmax",)),
+            "--scale log": self.log and self.what_if is None,
         }
         if self.what_if == "no-mask":
             unused |= {"--decode": self.decode, "--new": bool(self.n_new)}

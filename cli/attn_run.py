@@ -35,6 +35,8 @@ def run(ask: Ask) -> None:
     if ask.heads:
         show_census(ask, loaded, text, ids)
         return
+    if ask.jacobian and ask.rows is None and not ask.decode:
+        ask = replace(ask, rows="last")
     layers = pick_layers(ask.layer, ask.all_layers, loaded.config)
     steps = tuple(step for step in ask.steps if step != "jacobian")
     for wanted in steps or (None,):
@@ -159,7 +161,8 @@ def wrote(path: Path, size: int, dump: Dump) -> str:
 def way_out(ask: Ask) -> str:
     """What to do about a dump that is too large, in options."""
     fewer: list[Any] = ["--rows last" if ask.rows is None else None, "one --layer" if ask.all_layers else None]
-    fewer.append("one --step" if not ask.steps and (ask.as_json or ask.output) else None)
-    binary = ask.as_json or (ask.output is not None and ask.output.suffix in (".json", ".csv"))
+    fewer.append("one --step" if not ask.steps and (ask.as_json or ask.output) and ask.view is None else None)
+    fewer.append("an earlier row with --rows" if ask.jacobian else None)
+    binary = (ask.as_json and ask.view is None) or (ask.output is not None and ask.output.suffix in (".json", ".csv"))
     ways = (["-o FILE.npz"] if binary else []) + [way for way in fewer if way]
     return f"Try {', or '.join(ways)}." if ways else "Give a shorter text."

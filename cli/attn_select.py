@@ -39,6 +39,12 @@ def pick_heads(text: str | None, step: str | None, config: ModelConfig) -> list[
     return _chosen(text, n_heads, found)
 
 
+def pick_jacobian_heads(text: str | None, config: ModelConfig) -> list[int]:
+    """The query heads whose softmax Jacobians are shown: those asked for, else the first."""
+    heads = pick_heads(text, None, config)
+    return heads if text is not None else heads[:1]
+
+
 def pick_rows(text: str | None, first: int, n_tokens: int) -> tuple[int, int]:
     """`last`, a position, or `a:b` (b left out, as in Python), among positions `first` to `n_tokens − 1`.
 

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glasscli.dump import SizeError
 from glasscli.errors import UsageError
 from glasscli.measures import row_entropy_bits
 from glasscli.model.ops import Array, softmax
 from glasscli.trace import LayerTrace
 
 WHAT_IFS = ("no-mask", "no-scale")
+MAX_JACOBIAN = 4096
 SATURATED = 0.99  # a row whose largest weight is above this has all but decided
 
 
@@ -105,7 +107,13 @@ class JacobianFacts:
 
 
 def jacobian_facts(scores_S: Array) -> tuple[Array, JacobianFacts]:
-    """The Jacobian of softmax at `scores_S` (the scores one query sees), and its properties, in float64."""
+    """The Jacobian of softmax at `scores_S` (the scores one query sees), and its properties, in float64.
+
+    Raises:
+        SizeError: more than 4,096 scores; time grows with their third power.
+    """
+    if len(scores_S) > MAX_JACOBIAN:
+        raise SizeError(f"a Jacobian of {len(scores_S):,} × {len(scores_S):,}; the limit is {MAX_JACOBIAN:,}")
     scores = scores_S.astype(np.float64)
     jacobian = softmax_jacobian(softmax(scores))
     step = 1e-5

@@ -5,11 +5,11 @@ from typing import Any
 
 from glasscli.census import Census
 from glasscli.cli.attn_options import Ask
-from glasscli.cli.attn_select import pick_heads
+from glasscli.cli.attn_select import pick_jacobian_heads
 from glasscli.dump import Dump
 from glasscli.errors import UsageError
 from glasscli.export.arrays import describe
-from glasscli.export.document import as_json
+from glasscli.export.document import as_json, check_json_numbers, check_json_size
 from glasscli.measures import HeadMeasures
 from glasscli.steps import STEPS, explain, source_line
 from glasscli.trace import LayerTrace
@@ -20,13 +20,17 @@ def view_document(ask: Ask, dump: Dump) -> dict[str, Any]:
     """The document of the screen that `ask` names.
 
     Raises:
-        UsageError: that screen has no document.
+        UsageError: that screen has no document, or one of more than 50 MB.
     """
     about = describe(dump)
+    _check_size(ask, dump)
     if ask.explain:
         return {**about, "schema": "glass.steps/1", "steps": _steps(dump)}
     if ask.jacobian:
-        return {**about, "schema": "glass.jacobian/1", "layers": [_jacobian(ask, dump, t) for t in dump.layers]}
+        entries = [
+            _jacobian(dump, trace, head) for trace in dump.layers for head in pick_jacobian_heads(ask.head, dump.config)
+        ]
+        return {**about, "schema": "glass.jacobian/1", "layers": entries}
     if ask.what_if:
         layers = [_what_if(dump, trace, ask.what_if) for trace in dump.layers]
         return {**about, "schema": "glass.whatif/1", "what_if": ask.what_if, "layers": layers}
@@ -66,8 +70,18 @@ def _steps(dump: Dump) -> list[dict[str, Any]]:
     return rows
 
 
-def _jacobian(ask: Ask, dump: Dump, trace: LayerTrace) -> dict[str, Any]:
-    head, row = pick_heads(ask.head, None, dump.config)[0], dump.n_queries - 1
+def _check_size(ask: Ask, dump: Dump) -> None:
+    n_keys, n_layers = len(dump.tokens), len(dump.layers)
+    if ask.jacobian:
+        n_maps = n_layers * len(pick_jacobian_heads(ask.head, dump.config))
+        what = f"{n_maps} Jacobian{'s' * (n_maps > 1)} of {n_keys:,} × {n_keys:,}"
+        check_json_numbers(n_maps * n_keys**2, what)
+    elif ask.what_if:
+        check_json_size(dump.config, dump.n_queries, n_keys, n_layers, ("softmax",))
+
+
+def _jacobian(dump: Dump, trace: LayerTrace, head: int) -> dict[str, Any]:
+    row = dump.n_queries - 1
     position = dump.start + row
     jacobian, facts = jacobian_facts(trace.scores_HTS[head, row, : position + 1])
     about = {"layer": trace.layer, "head": head, "query": position}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from glasscli.cli.attn_options import Ask
-from glasscli.cli.attn_select import pick_heads
+from glasscli.cli.attn_select import pick_heads, pick_jacobian_heads
 from glasscli.cli.views.attn_decode import chosen_table, decode_screen
 from glasscli.cli.views.attn_heads import explain_screen
 from glasscli.cli.views.attn_numbers import step_numbers
@@ -38,8 +38,8 @@ def _layer(
     config = dump.config
     if ask.explain:
         return [*header(page, dump, trace, range(config.n_heads), demo), *explain_screen(page, dump, trace)]
+    lines: list[Line] = []
     if steps and ask.view is None:
-        lines: list[Line] = []
         for name in steps:
             heads = pick_heads(ask.head, name, config)
             lines += [[]] if lines else [*header(page, dump, trace, (), demo), []]
@@ -47,7 +47,10 @@ def _layer(
         return lines
     heads = pick_heads(ask.head, None, config)
     if ask.jacobian:
-        return [*prompt_lines(page, dump, demo), *jacobian_screen(page, dump, trace, heads[0])]
+        lines = prompt_lines(page, dump, demo)
+        for i, head in enumerate(pick_jacobian_heads(ask.head, config)):
+            lines += [*([[]] if i else []), *jacobian_screen(page, dump, trace, head)]
+        return lines
     if ask.what_if:
         top = header(page, dump, trace, heads, demo, f"what if: {ask.what_if}")
         return [*top, [], *what_if_screen(page, dump, trace, ask.what_if, heads, ask.log)]

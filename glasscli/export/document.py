@@ -43,12 +43,21 @@ def check_json_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: 
     Raises:
         SizeError: it would; a binary file has no such limit.
     """
-    n_bytes = _BYTES_A_NUMBER * n_layers * count_numbers(config, n_queries, n_keys, steps)
+    layers = f"{n_layers} layer{'s' * (n_layers > 1)}"
+    n_numbers = n_layers * count_numbers(config, n_queries, n_keys, steps)
+    check_json_numbers(n_numbers, f"{n_queries:,} × {n_keys:,} tokens in {layers}")
+
+
+def check_json_numbers(n_numbers: int, what: str) -> None:
+    """Refuse so many numbers as would make more than 50 MB of text; `what` says whose they are.
+
+    Raises:
+        SizeError: they would.
+    """
+    n_bytes = _BYTES_A_NUMBER * n_numbers
     if n_bytes > MAX_JSON_BYTES:
-        layers = f"{n_layers} layer{'s' * (n_layers > 1)}"
         raise SizeError(
-            f"{n_queries:,} × {n_keys:,} tokens in {layers} make about {n_bytes / 1e6:,.0f} MB of JSON; "
-            f"the limit is {MAX_JSON_BYTES / 1e6:.0f} MB"
+            f"{what} make about {n_bytes / 1e6:,.0f} MB of JSON; the limit is {MAX_JSON_BYTES / 1e6:.0f} MB"
         )
 
 

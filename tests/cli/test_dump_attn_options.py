@@ -56,6 +56,10 @@ REFUSED = {
     "-o nowhere/x.npz": "nowhere/x.npz: there is no folder",
     "-o x.csv --names hf": "hf names are for .npz .safetensors .json, not for .csv.",
     "--explain -o x.npz": "-o x.npz says nothing about --explain.",
+    "--explain --step softmax": "--step says nothing about --explain.",
+    "--heads --scale log": "--scale log says nothing about --heads.",
+    "--step jacobian,q": "--step jacobian is a screen of its own. Leave the other steps out.",
+    "--step jacobian --rows 2:5": "--rows 2:5: a Jacobian is that of one row. Give its position, or last.",
 }
 
 
@@ -135,6 +139,37 @@ def test_json_past_the_guard_names_the_way_out() -> None:
         "       Try -o FILE.npz, or --rows last, or one --layer, or one --step.\n"
     )
     assert strict(dump_attn("--json", "--all", "--rows", "last", "ab" * 250).out)["start"] == 499
+
+
+def test_a_jacobian_is_shown_of_each_head_that_was_asked_for() -> None:
+    found = strict(dump_attn("--json", "--step", "jacobian", "--head", "1,3", PROMPT).out)["layers"]
+    assert [(entry["head"], entry["query"]) for entry in found] == [(1, 14), (3, 14)]
+    shown = dump_attn("--step", "jacobian", "--head", "1,3", PROMPT).out
+    assert re.findall(r"head (\d) → kv \d · row (\d+)", shown.replace("\n  ", " ")) == [("1", "14"), ("3", "14")]
+
+
+@pytest.mark.parametrize(
+    ("options", "way_out"),
+    [
+        ("--what-if no-mask --all", "Try --rows last, or one --layer."),
+        ("--step jacobian --all --head 0,1,2,3", "Try one --layer, or an earlier row with --rows."),
+    ],
+)
+def test_documents_of_other_screens_have_the_same_guard(
+    options: str, way_out: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glasscli.export.document.MAX_JSON_BYTES", 1_000_000)
+    ran = dump_attn("--json", *options.split(), "ab" * 50)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith(f"make about 2 MB of JSON; the limit is 1 MB.\n       {way_out}\n")
+
+
+def test_a_jacobian_too_large_to_compute_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glasscli.whatif.MAX_JACOBIAN", 10)
+    ran = dump_attn("--step", "jacobian", PROMPT)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "glass: a Jacobian of 15 × 15; the limit is 10.\n       Try an earlier row with --rows.\n"
+    assert dump_attn("--step", "jacobian", "--rows", "9", PROMPT).code == 0
 
 
 @pytest.mark.parametrize("ending", ["npz", "safetensors", "json", "csv", "svg", "html"])
