@@ -98,7 +98,7 @@ def generate_batch(
     params: SamplingParams | None = None,
     max_new_tokens: int = 64,
     seed: int | None = None,
-    stop: Sequence[str] = (),
+    stop: str | Sequence[str] = (),
     ignore_eos: bool = False,
     overflow: str = "error",
     special: bool = False,

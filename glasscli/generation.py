@@ -138,7 +138,7 @@ def generate(
     params: SamplingParams | None = None,
     max_new_tokens: int = 64,
     seed: int | None = None,
-    stop: Sequence[str] = (),
+    stop: str | Sequence[str] = (),
     ignore_eos: bool = False,
     overflow: str = "error",
     use_cache: bool = True,
@@ -155,7 +155,7 @@ def generate(
         prompt: a text, or token ids. An empty one starts from the beginning-of-text token.
         seed: the same seed gives the same text, and a shorter run the start of a longer one. None takes one at
             random; `Generation.seed` tells it.
-        stop: texts that end the run; they are not part of the text.
+        stop: a text, or several, that ends the run; it is not part of the text.
         ignore_eos: never choose an end-of-text token.
         overflow: "error", "left" or "slide"; see `Overflow`.
         use_cache: False computes everything anew at each step, to the same end.
@@ -169,7 +169,7 @@ def generate(
     read = read_prompt(loaded, prompt, policy, special)
     slides = policy is Overflow.slide
     room = max_new_tokens if slides else loaded.config.max_seq_len - len(read.token_ids)
-    ending = Ending(max_new_tokens, room, tuple(stop), ignore_eos)
+    ending = Ending(max_new_tokens, room, (stop,) if isinstance(stop, str) else tuple(stop), ignore_eos)
     run = Generation(loaded, read, checked_seed(seed), seed is not None)
     run.written = Continuation(loaded, read.token_ids, params or SamplingParams(), run.seed, ending, n_top)
     run.open_cache(max_new_tokens, slides, use_cache)

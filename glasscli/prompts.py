@@ -44,7 +44,7 @@ def read_prompt(
 ) -> Prompt:
     """Encode `prompt` (a text, or ids as they are) and make it fit the model's context.
 
-    An empty text becomes the model's beginning-of-text token. With `special`, names of special tokens in the
+    An empty prompt becomes the model's beginning-of-text token. With `special`, names of special tokens in the
     text count as those tokens; otherwise they are plain text.
 
     Raises:
@@ -53,10 +53,8 @@ def read_prompt(
         ContextError: more tokens than the context holds, and `overflow` says error.
     """
     config = loaded.config
-    if isinstance(prompt, str):
-        ids = tuple(loaded.tokenizer.encode(prompt, special=special)) or config.bos_ids[:1]
-    else:
-        ids = tuple(prompt)
+    ids = tuple(loaded.tokenizer.encode(prompt, special=special) if isinstance(prompt, str) else prompt)
+    ids = ids or config.bos_ids[:1]
     if not ids:
         raise UsageError("the prompt is empty and this model has no beginning-of-text token to start from")
     loaded.check_ids(ids)

@@ -121,6 +121,11 @@ def test_stop_strings(loaded: LoadedModel, text: str, stop: list[str], shown: st
         assert shown.startswith("".join(pieces[:end]))
 
 
+def test_one_stop_string_need_not_stand_in_a_list(loaded: LoadedModel) -> None:
+    run = generate(scripted(loaded, "so the Cat"), "x", params=GREEDY, stop="the")
+    assert ("".join(texts(run)), run.finish_reason, run.written.stop_string) == ("so ", "stop", "the")
+
+
 def test_held_back_text_is_let_go_by_an_interruption_and_by_the_end_token(loaded: LoadedModel) -> None:
     run = generate(scripted(loaded, "so the Ca"), "x", params=GREEDY, stop=["the Cat"])
     for _ in range(len(loaded.encode("so the Ca")) - 1):

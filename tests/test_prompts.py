@@ -21,11 +21,12 @@ def loaded(tiny_model_folder: Path) -> LoadedModel:
 def test_an_empty_prompt_starts_from_the_beginning_mark_or_is_refused(tmp_path: Path) -> None:
     plain = byte_level(bos=False)  # the template puts nothing in front
     with_bos = load_model(write_folder(tmp_path / "a", tokenizer=plain))
-    assert generate(with_bos, "").prompt.token_ids == (0,)
+    assert generate(with_bos, "").prompt.token_ids == generate(with_bos, []).prompt.token_ids == (0,)
     config = settings(vocab_size=plain.get_vocab_size(), bos_token_id=None)
     without = load_model(write_folder(tmp_path / "b", config, tokenizer=plain))
-    with pytest.raises(UsageError, match="empty"):
-        generate(without, "")
+    for empty in ("", []):
+        with pytest.raises(UsageError, match="empty"):
+            generate(without, empty)
 
 
 def test_special_names_in_a_prompt_are_text_unless_asked_for(loaded: LoadedModel) -> None:
