@@ -126,7 +126,10 @@ def stages(layout: Layout, pp: int, given: tuple[int, ...] | None) -> list[tuple
 
 
 def replicas(batch: int, dp: int) -> dict[int, int]:
-    """Sequences in a data-parallel replica → how many replicas hold that many; the fullest first."""
+    """Sequences in a data-parallel replica → how many replicas hold that many; the fullest first.
+
+    A replica without a sequence holds nothing, not even a prefix that the others share.
+    """
     share, more = divmod(batch, dp)
     held = {share + 1: more, share: dp - more}
-    return {sequences: count for sequences, count in held.items() if count}
+    return {sequences: count for sequences, count in held.items() if sequences and count}

@@ -134,3 +134,12 @@ def test_heads_may_be_listed_for_each_layer() -> None:
     with pytest.raises(ConfigError) as refusal:
         layout(listed | {"num_key_value_heads": [8] * 23})
     assert refusal.value.field == "num_key_value_heads"
+
+
+def test_the_classes_own_window_heads_apply_where_a_config_leaves_them_out() -> None:
+    """Inkling's sliding layers have 16 key/value heads of 128, its full ones what the config says."""
+    inkling = {"model_type": "inkling_text", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 64}
+    heads = {"num_key_value_heads": 4, "head_dim": 32, "sliding_window_size": 8, "local_layer_ids": [0]}
+    budget = plan(Request(layout(inkling | heads), 100))
+    convolutions = (2 * 16 * 128 + 2 * 64) + (2 * 4 * 32 + 2 * 64)
+    assert budget.bytes_total == 8 * 2 * 16 * 128 * 2 + 100 * 2 * 4 * 32 * 2 + 3 * convolutions * 4

@@ -102,10 +102,17 @@ def test_more_stages_than_layers_are_refused() -> None:
 def test_replicas_share_the_sequences() -> None:
     assert replicas(10, 4) == {3: 2, 2: 2}
     assert replicas(8, 4) == {2: 4}
-    assert replicas(2, 4) == {1: 2, 0: 2}
+    assert replicas(2, 4) == {1: 2}
     budget = plan(Request(LLAMA_8B, 100, batch=10, dp=4))
     assert budget.per_rank.bytes == 3 * 100 * 131072
     assert budget.bytes_total == 10 * 100 * 131072
+
+
+def test_a_replica_without_a_sequence_holds_no_prefix() -> None:
+    budget = plan(Request(LLAMA_8B, 100, batch=2, dp=4, prefix_shared=60))
+    assert budget.bytes_total == 2 * 100 * 131072
+    shared = plan(Request(LLAMA_8B, 100, batch=3, dp=2, prefix_shared=60))
+    assert shared.bytes_total == (60 + 2 * 40 + 100) * 131072
 
 
 def test_copies_are_told_of() -> None:

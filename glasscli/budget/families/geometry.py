@@ -90,8 +90,9 @@ def sliding(read: Fields, layer: int) -> Kind:
     if is_latent(read):
         return latent(read, layer, size)
     for name in ("num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim"):
-        if read.has(f"swa_{name}"):
-            read = read.over({name: read.config[f"swa_{name}"]})
+        own = read.get(f"swa_{name}")
+        if own is not None:
+            read = read.over({name: own})
     k_dim = head_dim(read)
     return SlidingAttention(n_kv_heads(read), k_dim, value_dim(read, k_dim), size)
 
