@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from rich.cells import cell_len
 
-from glasscli.cli.views.attn_page import DIM, HEAD, Line, Page, Span, crop, line_width, pad, tint
+from glasscli.cli.views.attn_page import DIM, HEAD, Line, Page, Span, add, crop, line_width, pad, tint
 from glasscli.model.ops import Array, Mask
 from glasscli.pool import max_pool
 
@@ -192,13 +192,9 @@ def _cells(page: Page, values: Array, mask: Mask, cell: int, bounds: Sequence[fl
     line: Line = []
     for level in levels:
         if level < 0:
-            text, style = " " * cell, ""
+            add(line, " " * cell, "")
         elif level == 0:
-            text, style = shades[0] + " " * (cell - 1), RAMP[0]
+            add(line, shades[0] + " " * (cell - 1), RAMP[0])
         else:
-            text, style = shades[level] * cell, RAMP[level]
-        if line and line[-1][1] == style:
-            line[-1] = (line[-1][0] + text, style)
-        else:
-            line.append((text, style))
+            add(line, shades[level] * cell, RAMP[level])
     return line

@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.cells import cell_len
 
-from glasscli.cli.views.attn_page import ACCENT, DIM, HEAD, Line, Page, crop, pad, tint, wrap
+from glasscli.cli.views.attn_page import ACCENT, DIM, HEAD, Line, Page, add, crop, pad, tint, wrap
 from glasscli.dump import Dump
 from glasscli.steps import STEPS, step_array
 from glasscli.trace import LayerTrace
+
+_WRITTEN = 10**5  # larger numbers are shown with an exponent
 
 
 def step_numbers(page: Page, dump: Dump, trace: LayerTrace, name: str, heads: Sequence[int]) -> list[Line]:
@@ -72,9 +74,8 @@ def matrix(
         columns: tokens above the columns; without them their numbers alone.
         hidden: true where a query may not look: a number there is dimmed, a zero is left out.
     """
-    cells = [[_cell(value, digits) for value in row] for row in values]
     n_columns = values.shape[1]
-    width = max(4, *(len(cell) for row in cells for cell in row), len(str(n_columns - 1)))
+    width = max(4, _widest(values, digits), len(str(n_columns - 1)))
     n_digits = len(str(max(position for position, _ in rows)))
     label = min(max(cell_len(name) for _, name in rows), 14, max(4, page.width // 5))
     room = page.width - label - n_digits - 3
@@ -90,10 +91,11 @@ def matrix(
         lines += _head(columns, span, width, label + n_digits + 2, rest)
         for i, (position, name) in enumerate(rows):
             line: Line = [(f" {pad(name, label, right=True)} {position:>{n_digits}}", ACCENT)]
-            for j in span:
+            numbers = values[i, span.start : span.stop].tolist()
+            for j, value in zip(span, numbers, strict=True):
                 masked = hidden is not None and hidden[i, j]
-                text = "" if masked and values[i, j] == 0 else cells[i][j]
-                line.append((f" {text:>{width}}", DIM if masked else ""))
+                text = "" if masked and value == 0 else _cell(value, digits)
+                add(line, f" {text:>{width}}", DIM if masked else "")
             lines.append([*line, (rest, DIM)])
         if left:
             break
@@ -110,12 +112,19 @@ def _head(columns: Sequence[str] | None, span: range, width: int, indent: int, r
     return [numbers, [(" " * indent + names, ACCENT)]]
 
 
-def _cell(value: np.generic, digits: int) -> str:
-    number = value.item()
+def _widest(values: NDArray[np.generic], digits: int) -> int:
+    """Cells that the longest number takes: that of the ends, of those written out and of those with an exponent."""
+    numbers = values.astype(np.float64)
+    written = np.abs(numbers) < _WRITTEN
+    ends = (end(part) for part in (numbers[written], numbers[~written]) if part.size for end in (np.min, np.max))
+    return max((len(_cell(float(end), digits)) for end in ends), default=0)
+
+
+def _cell(number: float | bool, digits: int) -> str:
     if isinstance(number, bool):
         return "1" if number else "0"
     if not np.isfinite(number):
         return "-inf" if number < 0 else str(number)
-    if abs(number) >= 10**5:
+    if abs(number) >= _WRITTEN:
         return f"{number:.1e}"
     return f"{round(number, digits) + 0.0:.{digits}f}"  # + 0.0: what rounds to zero has no sign

@@ -84,6 +84,14 @@ def line_width(line: Line) -> int:
     return sum(cell_len(text) for text, _ in line)
 
 
+def add(line: Line, text: str, style: str) -> None:
+    """Put `text` at the end of a line, in one piece with what has the same style."""
+    if line and line[-1][1] == style:
+        line[-1] = (line[-1][0] + text, style)
+    else:
+        line.append((text, style))
+
+
 def fits(page: Page, lines: Iterable[Line]) -> bool:
     """Whether no line is wider than the page."""
     return max((line_width(line) for line in lines), default=0) <= page.width
