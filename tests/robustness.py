@@ -51,7 +51,8 @@ def main() -> int:
             try_together(base, asked.together),
         ]
     print(table(tallies))
-    print(f"\nseed {asked.seed}, {time.monotonic() - began:.0f} s")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"\nseed {asked.seed}, {time.monotonic() - began:.0f} s, at most {peak:,.0f} MiB of memory in this process")
     if any(tally.found for tally in tallies):
         print(f"What was found is in {base}/found, if it was a model folder.")
         return 1
