@@ -109,7 +109,7 @@ def finish(ask: Ask, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> N
     if ask.view is not None and ask.as_json:
         from glasscli.cli.views.attn_json import view_document
 
-        write_json(view_document(ask, dump), indent=None)
+        write_json(view_document(ask, with_hash(loaded, dump)), indent=None)
     elif ask.as_json:
         write_json(document(with_hash(loaded, dump), steps or tuple(STEPS), ask.names), indent=None)
     elif ask.output is not None:
@@ -132,8 +132,11 @@ def show_census(ask: Ask, loaded: LoadedModel, text: str, ids: Sequence[int]) ->
         raise UsageError(f"{error}.\nGive a shorter text.") from None
     if ask.as_json:
         from glasscli.cli.views.attn_json import census_document
+        from glasscli.export.arrays import describe_model
+        from glasscli.shards import weights_hash
 
-        write_json(census_document(census))
+        model = describe_model(loaded.folder.name, loaded.config, weights_hash(loaded.folder))
+        write_json(census_document(census, model, text), indent=None)
         return
     from glasscli.cli.views.attn_heads import heads_screen
     from glasscli.cli.views.attn_page import Page

@@ -108,6 +108,9 @@ def test_json_is_strict_and_says_what_the_screens_promise(tmp_path: Path) -> Non
     assert layer["summary"][2]["kv_head"] == 1
     assert set(layer["summary"][0]) >= {"head", "entropy_bits", "sink", "prev", "self", "dup", "induct", "reach"}
     assert layer["uniform"]["entropy_share"] == pytest.approx(1)
+    link = layer["summary"][2]["strongest"]
+    assert link["weight"] == pytest.approx(weights[2][1:].max(), rel=1e-7)
+    assert weights[2][link["query"]][link["key"]] == weights[2][1:].max()
 
 
 def test_json_of_a_text_without_repeats_has_null_not_nan() -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -130,7 +131,9 @@ def test_hostile_text_stays_text(browser: Browser, tmp_path: Path) -> None:
     path.write_text(page(replace(hostile, prompt=HOSTILE.replace("\x00", ""), model="<img src=x onerror=alert(1)>")))
     browser.open(path)
     assert browser.text("#model") == "<img src=x onerror=alert(1)>"
-    assert browser.text("#prompt").startswith("</script><script>alert(1)</script> @SCRIPT@ @DATA@ <!--")
+    assert browser.text("#prompt") == (
+        "</script><script>alert(1)</script> @SCRIPT@ @DATA@ <!-- \\u2028 & \" ' \\u001b[31m "
+    )
     assert browser.ask("document.scripts.length") == 2
     assert browser.ask("document.images.length") == 0
 
@@ -172,6 +175,16 @@ def test_long_maps_are_pooled_by_maximum(monkeypatch: pytest.MonkeyPatch) -> Non
     assert rows[3][1] == pytest.approx(float(pattern[6:8, 2:4].max()), rel=1e-4)
 
 
+def test_a_pooled_cell_names_the_tokens_it_stands_for(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glasscli.export.html.LARGEST", 8)
+    export_dump(tiny_dump(), tmp_path / "pooled.html")  # 15 tokens: the last block has one
+    browser.open(tmp_path / "pooled.html", "#L1.H0.q14.k6")
+    assert browser.text("#cell").splitlines()[1] == f"{PROMPT[14]} [14] looks at {PROMPT[6]} [6–7]"
+    assert browser.text("#pooled") == "each cell = max of 2×2"
+
+
 def test_the_picture_is_xml_with_a_value_in_every_visible_cell(dump: Dump) -> None:
     root = ElementTree.fromstring(picture(dump))
     titles = [node.text or "" for node in root.iter("{http://www.w3.org/2000/svg}title")]
@@ -180,6 +193,19 @@ def test_the_picture_is_xml_with_a_value_in_every_visible_cell(dump: Dump) -> No
     weight = float(dump.layers[0].pattern_HTS[0, 1, 0])
     assert f"n[1] ← o[0] {weight:.4f}" in titles
     assert "max of" not in picture(dump)
+
+
+def test_titles_of_small_maps_do_not_run_into_each_other() -> None:
+    root = ElementTree.fromstring(picture(dump_attention(tiny(), "ab", [0])))
+    titles = [node for node in root.iter("{http://www.w3.org/2000/svg}text") if "head" in (node.text or "")]
+    for one, other in itertools.pairwise(titles):
+        assert int(one.attrib["x"]) + 7 * len(one.text or "") < int(other.attrib["x"])
+
+
+def test_cells_that_may_be_seen_stand_out_from_masked_ones(dump: Dump) -> None:
+    root = ElementTree.fromstring(picture(dump))
+    seen = [int(node.attrib["width"]) // 13 for node in root.iter() if node.get("class") == "seen"]
+    assert seen == 3 * 4 * list(range(1, 16))
 
 
 def test_a_long_picture_is_pooled_and_says_so() -> None:

@@ -9,8 +9,7 @@ from glasscli.cli.attn_select import pick_jacobian_heads
 from glasscli.dump import Dump
 from glasscli.errors import UsageError
 from glasscli.export.arrays import describe
-from glasscli.export.document import as_json, check_json_numbers, check_json_size
-from glasscli.measures import HeadMeasures
+from glasscli.export.document import as_json, check_json_numbers, check_json_size, measures_entry
 from glasscli.steps import STEPS, explain, source_line
 from glasscli.trace import LayerTrace
 from glasscli.whatif import jacobian_facts, sharpness, what_if_pattern
@@ -37,22 +36,20 @@ def view_document(ask: Ask, dump: Dump) -> dict[str, Any]:
     raise UsageError("--blocked measures memory on a screen only; leave --json out.")
 
 
-def census_document(census: Census) -> dict[str, Any]:
-    """All heads, sorted as on the screen."""
-
-    def measured(m: HeadMeasures) -> dict[str, Any]:
-        return {"head": m.head, "kv_head": m.kv_head, **m.as_dict()}
-
+def census_document(census: Census, model: dict[str, Any], prompt: str) -> dict[str, Any]:
+    """All heads, sorted as on the screen. `model` says which one, see `describe_model`."""
     return {
         "schema": "glass.heads/1",
+        "model": model,
+        "prompt": prompt,
         "probe_ids": list(census.probe_ids),
         "heads": [
             {
                 "layer": r.layer,
                 "head": r.text.head,
                 "role": r.role,
-                "text": measured(r.text),
-                "probe": measured(r.probe),
+                "text": measures_entry(r.text),
+                "probe": measures_entry(r.probe),
             }
             for r in census.reports
         ],

@@ -5,6 +5,9 @@
 | native   | `L2.q` … `L2.out`                       | [head, position, dim]                 |
 | tl       | `blocks.2.attn.hook_q`, …               | [position, head, dim], no batch axis  |
 | hf       | `attentions`, one array for all layers  | [layer, 1, head, query, key]          |
+
+The tl names are those of `HookedTransformer` (TransformerLens 3.9) and `TransformerBridge` (4.3): both were run on
+the shipped weights, and all their hooks have these names, these axes behind the batch axis, and these numbers.
 """
 
 import json
@@ -15,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from glasscli.config import ModelConfig
 from glasscli.dump import Dump
 from glasscli.errors import UsageError
 from glasscli.steps import step_array
@@ -68,20 +72,9 @@ def named_arrays(dump: Dump, steps: Sequence[str], names: str = "native") -> dic
 
 def describe(dump: Dump, names: str = "native") -> dict[str, Any]:
     """Everything about a dump that is not an array, for metadata."""
-    config = dump.config
     return {
         "schema": "glass.attn/1",
-        "model": {
-            "name": dump.model,
-            "n_layers": config.n_layers,
-            "n_heads": config.n_heads,
-            "n_kv_heads": config.n_kv_heads,
-            "head_dim": config.head_dim,
-            "dim": config.dim,
-            "rope_theta": config.rope.theta,
-            "rope_kind": config.rope.kind,
-            "weights_sha256": dump.weights_hash or None,
-        },
+        "model": describe_model(dump.model, dump.config, dump.weights_hash),
         "dtype": "float32",
         "names": names,
         "prompt": dump.prompt,
@@ -90,6 +83,21 @@ def describe(dump: Dump, names: str = "native") -> dict[str, Any]:
         "mode": dump.mode,
         "start": dump.start,
         "layers": [trace.layer for trace in dump.layers],
+    }
+
+
+def describe_model(name: str, config: ModelConfig, weights_hash: str) -> dict[str, Any]:
+    """Which model the numbers come from, for metadata."""
+    return {
+        "name": name,
+        "n_layers": config.n_layers,
+        "n_heads": config.n_heads,
+        "n_kv_heads": config.n_kv_heads,
+        "head_dim": config.head_dim,
+        "dim": config.dim,
+        "rope_theta": config.rope.theta,
+        "rope_kind": config.rope.kind,
+        "weights_sha256": weights_hash or None,
     }
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from glasscli.config import ModelConfig
 from glasscli.dump import Dump, SizeError
 from glasscli.export.arrays import describe, named_arrays
-from glasscli.measures import measure_heads, uniform_measures
+from glasscli.measures import HeadMeasures, measure_heads, uniform_measures
 from glasscli.steps import STEPS, step_array
 from glasscli.trace import LayerTrace
 
@@ -96,9 +97,15 @@ def _layer(dump: Dump, trace: LayerTrace, steps: Sequence[str]) -> dict[str, Any
         values = step_array(trace, step)
         entry[step] = as_json(np.where(trace.mask_TS, values, np.nan) if step == "scores" else values)
     measures = measure_heads(trace.pattern_HTS, dump.start, dump.token_ids, config.n_kv_heads)
-    entry["summary"] = [{"head": m.head, "kv_head": m.kv_head, **m.as_dict()} for m in measures]
+    entry["summary"] = [measures_entry(m) for m in measures]
     entry["uniform"] = uniform_measures(dump.start, dump.n_queries, dump.token_ids).as_dict()
     return entry
+
+
+def measures_entry(m: HeadMeasures) -> dict[str, Any]:
+    """The measures of one head, and its strongest link."""
+    strongest = asdict(m.strongest) if m.strongest is not None else None
+    return {"head": m.head, "kv_head": m.kv_head, **m.as_dict(), "strongest": strongest}
 
 
 def as_json(values: NDArray[Any]) -> dict[str, Any]:

@@ -17,7 +17,14 @@ function element(name, text, kind) {
 }
 
 const token = (at) => `${data.tokens[at]} [${at}]`;
-const span = (at) => (data.pool > 1 ? `${token(at)} – ${Math.min(at + data.pool, data.tokens.length) - 1}` : token(at));
+// A cell of a pooled map, which stands for several tokens.
+const span = (at) => {
+  const end = Math.min(at + data.pool, data.tokens.length) - 1;
+  return end > at ? `${data.tokens[at]} [${at}–${end}]` : token(at);
+};
+// Text with nothing in it that could turn the reading direction or pass unseen.
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+const visible = (text) => text.replace(UNSEEN, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 function drawCell() {
   const weights = head().softmax[state.row], weight = weights[state.column];
@@ -127,10 +134,10 @@ function fromAddress() {
 
 function begin() {
   const m = data.model, n = data.tokens.length;
-  $("model").textContent = m.name;
+  $("model").textContent = visible(m.name);
   $("about").textContent = `${m.n_layers} layers · ${m.n_heads} query heads → ${m.n_kv_heads} KV heads · head_dim ` +
     `${m.head_dim} · float32 · ${data.mode} ${data.queries} × ${n}` + (data.start ? ` from ${data.start}` : "");
-  $("prompt").textContent = data.prompt === null ? "" : data.prompt;
+  $("prompt").textContent = data.prompt === null ? "" : visible(data.prompt);
   $("pooled").textContent = data.pool > 1 ? `each cell = max of ${data.pool}×${data.pool}` : "";
   data.layers.forEach((one, i) => {
     const option = element("option", String(one.layer));

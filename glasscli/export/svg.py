@@ -16,7 +16,7 @@ _MAX_CELLS = 60_000  # of the whole picture; a browser still scrolls that
 STYLE = """
 svg { background: #fff; color: #0b4f9e; font: 11px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 text { fill: #222; } .dim { fill: #767676; } rect { fill: currentColor; }
-.frame { fill: none; stroke: #c8c8c8; }
+.frame { fill: none; stroke: #c8c8c8; } .seen { opacity: .07; }
 @media (prefers-color-scheme: dark) {
   svg { background: #14171c; color: #f2c744; }
   text { fill: #e6e6e6; } .dim { fill: #9a9a9a; } .frame { stroke: #444; }
@@ -36,8 +36,9 @@ def picture(dump: Dump) -> str:
     pool = _pool(dump)
     rows, columns = -(-n_rows // pool), -(-n_columns // pool)
     label = 20 + 7 * min(18, max(len(token.label) for token in dump.tokens) + len(str(n_columns)) + 1)
-    step_x, step_y = columns * CELL + 24, rows * CELL + 44
     heads = dump.config.n_heads
+    longest = len(_title(dump, dump.layers[-1], heads - 1))
+    step_x, step_y = max(columns * CELL, 7 * longest) + 24, rows * CELL + 44
     width, height = label + max(heads * step_x, 420), 74 + len(dump.layers) * step_y
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
@@ -50,9 +51,8 @@ def picture(dump: Dump) -> str:
         top = 74 + i * step_y
         parts += _labels(dump, pool, rows, top)
         for head in range(heads):
-            title = f"layer {trace.layer} head {head} · kv {head // dump.config.group_size}"
             left = label + head * step_x
-            parts.append(_text(left, top - 8, title))
+            parts.append(_text(left, top - 8, _title(dump, trace, head)))
             parts += _map(dump, trace, head, pool, left, top)
     return "\n".join([*parts, "</svg>", ""])
 
@@ -71,6 +71,10 @@ def _note(dump: Dump, pool: int) -> str:
     return f"{note} · each cell = max of {pool}×{pool}" if pool > 1 else note
 
 
+def _title(dump: Dump, trace: LayerTrace, head: int) -> str:
+    return f"layer {trace.layer} head {head} · kv {head // dump.config.group_size}"
+
+
 def _labels(dump: Dump, pool: int, rows: int, top: int) -> list[str]:
     lines = []
     for i in range(rows):
@@ -87,6 +91,8 @@ def _map(dump: Dump, trace: LayerTrace, head: int, pool: int, left: int, top: in
     frame = f'<rect class="frame" x="{left}" y="{top}" width="{columns * CELL}" height="{rows * CELL}"/>'
     cells = [frame]
     for i in range(rows):
+        seen = int(mask[i].sum())
+        cells.append(f'<rect class="seen" x="{left}" y="{top + i * CELL}" width="{seen * CELL}" height="{CELL}"/>')
         for j in range(columns):
             if mask[i, j]:
                 query, key = dump.start + i * pool, j * pool

@@ -128,7 +128,10 @@ def test_json_is_strict_and_holds_every_step() -> None:
 def test_every_screen_has_a_json_document(options: str) -> None:
     ran = dump_attn("--json", *options.split(), PROMPT)
     assert ran.code == 0
-    assert strict(ran.out)["schema"].startswith("glass.")
+    found = strict(ran.out)
+    assert found["schema"].startswith("glass.")
+    assert found["prompt"] == PROMPT
+    assert len(found["model"]["weights_sha256"]) == 64
 
 
 def test_json_past_the_guard_names_the_way_out() -> None:
