@@ -1,7 +1,7 @@
 """What a plan says in words: how far an engine is from the mathematics, and why."""
 
 from glasscli.budget.engines import total, up
-from glasscli.budget.kinds import CompressedAttention, LatentAttention
+from glasscli.budget.kinds import CompressedAttention, CrossAttention, LatentAttention
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 from glasscli.budget.vllm import Vllm, group_size
@@ -14,6 +14,7 @@ def explained(sizer: Sizer, allocated: int, logical_bytes: int) -> tuple[str, ..
         *sizer.engine.notes(),
         *copies(sizer),
         *unused(sizer),
+        *no_encoder(sizer),
         *idle(sizer),
         *compared(sizer.request, allocated, logical_bytes),
     )
@@ -39,6 +40,14 @@ def unused(sizer: Sizer) -> tuple[str, ...]:
         return ()
     roles = {role for part in sizer.parts for role in sizer.hold(part, request.tokens, 1)}
     return () if roles & {"v", "cross_v"} else (f"no values are kept apart: {request.v_dtype} plays no part",)
+
+
+def no_encoder(sizer: Sizer) -> tuple[str, ...]:
+    """A line about an encoder whose length nobody said: its cache is not in the sum."""
+    crosses = any(isinstance(part, CrossAttention) for part in sizer.parts)
+    if not crosses or sizer.request.encoder or sizer.request.encoder_tokens is not None:
+        return ()
+    return ("encoder_tokens is not given: the cache of the encoder's tokens is not counted",)
 
 
 def idle(sizer: Sizer) -> tuple[str, ...]:

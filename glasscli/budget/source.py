@@ -3,12 +3,14 @@
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from glasscli.errors import ConfigError
 from glasscli.folder import file_inside
 
+QUANTIZATION = "hf_quant_config.json"
 LARGEST_FILE = 32 * 1024**2  # a config.json has a few KiB; past this it is something else
 FORMATS = {b"GGUF": "a GGUF file", b"PK\x03\x04": "a zip archive", b"\x7fELF": "a program", b"%PDF": "a PDF"}
 
@@ -31,7 +33,28 @@ def read_config(where: str) -> dict[str, Any]:
         raise ConfigError(f"{name}: not valid JSON: {reason(error)}{looks_like(data)}") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{name}: expected a JSON object with a model's settings, found {kind(document)}")
-    return document
+    return document | quantization_beside(where, document)
+
+
+def quantization_beside(where: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """What ModelOpt wrote into hf_quant_config.json of the folder `where`, where the config itself is silent.
+
+    Engines read that file too: it says what the cache holds. What isn't an object of objects is left alone.
+    """
+    folder = Path(where)
+    if "quantization_config" in document or where == "-" or not folder.is_dir():
+        return {}
+    if not os.path.lexists(folder / QUANTIZATION):
+        return {}
+    path = file_inside(folder, QUANTIZATION, ConfigError)
+    with path.open("rb") as file:
+        data = file.read(LARGEST_FILE + 1)
+    try:
+        beside = json.loads(decoded(data, str(path)), object_pairs_hook=once)
+    except (ConfigError, RecursionError, ValueError):
+        raise ConfigError(f"{path}: not valid JSON") from None
+    found = beside.get("quantization") if isinstance(beside, dict) else None
+    return {"quantization_config": found} if isinstance(found, dict) else {}
 
 
 def read_bytes(where: str) -> bytes:

@@ -143,3 +143,49 @@ def test_the_classes_own_window_heads_apply_where_a_config_leaves_them_out() -> 
     budget = plan(Request(layout(inkling | heads), 100))
     convolutions = (2 * 16 * 128 + 2 * 64) + (2 * 4 * 32 + 2 * 64)
     assert budget.bytes_total == 8 * 2 * 16 * 128 * 2 + 100 * 2 * 4 * 32 * 2 + 3 * convolutions * 4
+
+
+PLAIN = {"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+FP8 = {"kv_cache_scheme": {"num_bits": 8, "type": "float"}}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"quantization_config": FP8},
+        {"compression_config": FP8},  # what compressed-tensors called it at first
+        {"quantization_config": {"quant_method": "modelopt", "quantization": {"kv_cache_quant_algo": "FP8"}}},
+        {"model_type": "llava", "text_config": PLAIN | {"quantization_config": FP8}},
+    ],
+)
+def test_the_cache_dtype_of_a_checkpoint_is_found(fields: dict[str, Any]) -> None:
+    assert layout(PLAIN | fields).kv_dtype_hint == "fp8"
+
+
+def test_weights_in_float8_do_not_make_a_cache_in_float8() -> None:
+    made = layout(PLAIN | {"torch_dtype": "float8_e4m3fn"})
+    assert (made.dtype, made.kv_dtype_hint) == ("bf16", None)
+    assert any("float8_e4m3fn" in note for note in made.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "model_type"),
+    [
+        ("Gemma2ForCausalLM", "gemma2"),
+        ("Qwen3MoeForCausalLM", "qwen3_moe"),
+        ("GPTNeoXForCausalLM", "gpt_neox"),
+        ("T5ForConditionalGeneration", "t5"),
+        ("SomeonesOwnForCausalLM", ""),
+    ],
+)
+def test_a_class_alone_names_the_type(name: str, model_type: str) -> None:
+    fields = {key: value for key, value in PLAIN.items() if key != "model_type"}
+    assert layout(fields | {"architectures": [name], "num_heads": 4, "d_kv": 16}).model_type == model_type
+
+
+def test_an_encoder_of_unknown_length_is_spoken_of() -> None:
+    made = layout({"model_type": "t5", "d_model": 64, "d_kv": 16, "num_heads": 4, "num_layers": 2})
+    says = "encoder_tokens is not given"
+    assert any(says in note for note in plan(Request(made, 10)).notes)
+    assert not any(says in note for note in plan(Request(made, 10, encoder_tokens=7)).notes)
+    assert not any(says in note for note in plan(Request(layout(PLAIN), 10)).notes)

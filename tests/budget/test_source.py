@@ -115,3 +115,20 @@ def test_titles(tmp_path: Path) -> None:
     assert title_of(str(tmp_path / "gemma" / "config.json")) == "gemma"
     assert title_of(str(tmp_path / "gemma")) == "gemma"
     assert title_of(str(tmp_path / "google--gemma-4.json")) == "google--gemma-4"
+
+
+def test_what_modelopt_wrote_beside_a_config_is_read(tmp_path: Path) -> None:
+    config, beside = tmp_path / "config.json", tmp_path / "hf_quant_config.json"
+    config.write_text('{"model_type": "llama"}')
+    beside.write_text('{"producer": {}, "quantization": {"kv_cache_quant_algo": "FP8"}}')
+    assert read_config(str(tmp_path))["quantization_config"] == {"kv_cache_quant_algo": "FP8"}
+    assert "quantization_config" not in read_config(str(config))
+    config.write_text('{"quantization_config": {"quant_method": "fp8"}}')
+    assert read_config(str(tmp_path))["quantization_config"] == {"quant_method": "fp8"}
+    config.write_text("{}")
+    for odd in ("[1]", '{"quantization": 3}', "{}"):
+        beside.write_text(odd)
+        assert read_config(str(tmp_path)) == {}
+    beside.write_text("{")
+    with pytest.raises(ConfigError, match=r"hf_quant_config\.json: not valid JSON"):
+        read_config(str(tmp_path))

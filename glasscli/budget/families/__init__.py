@@ -60,7 +60,7 @@ def layout(config: Mapping[str, Any], engine: str = "logical") -> Layout:
         dtype.model_dtype(root, read),
         n_heads=_optional(read, HEADS),
         max_positions=_optional(read, POSITIONS),
-        kv_dtype_hint=dtype.cache_dtype(root),
+        kv_dtype_hint=dtype.cache_dtype(root, read),
         state_dtype_hint=dtype.state_hint(read),
         encoder_tokens=read.integer("max_source_positions", default=None) if model_type == "whisper" else None,
     )

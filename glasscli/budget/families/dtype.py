@@ -27,6 +27,9 @@ def model_dtype(*configs: Fields) -> str:
             value = read.config.get(field)
             if isinstance(value, Mapping):
                 continue
+            if isinstance(value, str) and value.removeprefix("torch.").startswith("float8"):
+                read.note(f"{field} {value} is how weights are stored: the model runs in bfloat16")
+                return "bf16"
             if value is not None and value != "auto":
                 return named(read, field)
     configs[0].note("dtype is not given: bfloat16 is assumed")
@@ -44,11 +47,22 @@ def state_dtype(read: Fields) -> str:
     return "f32" if read.engine == "transformers" else state_hint(read) or "f32"
 
 
-def cache_dtype(root: Fields) -> str | None:
-    """What the checkpoint's quantisation says the cache holds; None where it says nothing of the cache."""
-    read = root.nested("quantization_config")
-    if not read.config:
-        return None
+def cache_dtype(*configs: Fields) -> str | None:
+    """What the checkpoint's quantisation says the cache holds; None where it says nothing of the cache.
+
+    It stands at the root or in the text part; compressed-tensors called it compression_config at first, and
+    ModelOpt puts what matters one level deeper.
+    """
+    for config in configs:
+        for name in ("quantization_config", "compression_config"):
+            read = config.nested(name)
+            found = _cache_dtype(read) or _cache_dtype(read.nested("quantization"))
+            if found:
+                return found
+    return None
+
+
+def _cache_dtype(read: Fields) -> str | None:
     algo = read.config.get("kv_cache_quant_algo")
     scheme = read.config.get("kv_cache_scheme")
     if scheme is not None:

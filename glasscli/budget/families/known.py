@@ -6,6 +6,7 @@ the field it is nested in and the inner model's type.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,12 @@ def classes() -> Mapping[str, Mapping[str, Any]]:
 def has_class(model_type: str) -> bool:
     """Whether transformers has a class of that type that generates text."""
     return bool(model_type) and model_type in classes()
+
+
+def type_of_class(name: str) -> str:
+    """The model type of a class such as Gemma2ForCausalLM, for a config that names its class alone; else empty."""
+    bare = re.sub(r"(For\w+|LMHeadModel|Model)$", "", name).lower()
+    return next((kind for kind in classes() if kind and re.sub(r"[^a-z0-9]", "", kind) == bare), "") if bare else ""
 
 
 def without_text(model_type: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from glasscli.budget.families.fields import Fields, shown
 from glasscli.budget.families.geometry import HEADS, LAYERS, WIDTH
-from glasscli.budget.families.known import defaults, inner
+from glasscli.budget.families.known import defaults, inner, type_of_class
 
 # For types transformers doesn't know, the names seen so far.
 NESTED = ("text_config", "llm_config", "language_config", "language_model_config", "thinker_config")
@@ -36,7 +36,9 @@ def published_type(config: Mapping[str, Any], kind: str) -> str:
         return "gpt_bigcode"
     if kind == "bailing_hybrid" and (named.startswith("BailingMoeV2") or config.get("group_norm_size")):
         return kind if config.get("short_conv_kernel_size") else "bailing_moe_v2_5"
-    return "mamba_ssm" if not kind and "ssm_cfg" in config else kind
+    if kind:
+        return kind
+    return "mamba_ssm" if "ssm_cfg" in config else type_of_class(named)
 
 
 def text_part(config: Mapping[str, Any], engine: str) -> tuple[Fields, Fields, str]:
