@@ -104,7 +104,7 @@ def _codes(signum: signal.Signals) -> tuple[int, ...]:
 
 def _before_glass(done: Ended) -> bool:
     """Whether Ctrl-C came while Python was starting, which then prints a traceback; nothing of glass ran yet."""
-    return b"KeyboardInterrupt" in done.err and b"in main\n" not in done.err and not done.out
+    return b"KeyboardInterrupt" in done.err and b"app.py" not in done.err and not done.out
 
 
 def _left(job: Job, signum: signal.Signals, done: Ended, there_before: bool) -> list[str]:
