@@ -60,6 +60,13 @@ STATES: dict[str, Formula] = {
     "pfnet--plamo-2-1b": lambda t: 8 * min(t, 2048) * 256 * 2 + 8 * (4096 * 3 * 2 + 4096 * 64 * 4),
     # The second pass reads the first one's cache, and keeps 64 tokens of its own.
     "IQuestLab--IQuest-Coder-V1-40B-Loop": lambda t: 80 * (t + min(t, 64)) * 8 * (128 + 128) * 2,
+    # Attention of 30 heads of 128, with a convolution over q, k and v, on 6 of 64 layers.
+    "state-spaces--mamba2attn-2.7b": lambda t: (
+        6 * (t * 30 * 256 * 2 + 90 * 128 * 3 * 2) + 58 * ((5120 + 2 * 128) * 3 * 2 + 80 * 64 * 128 * 4)
+    ),
+    "PowerInfer--SmallThinker-21BA3B-Instruct": lambda t: (13 * t + 39 * min(t, 4096)) * 4 * 256 * 2,
+    # A filter before each attention keeps two inputs.
+    "IEITYuan--Yuan2-2B-hf": lambda t: 24 * (t * 32 * 128 * 2 + 2 * 2048 * 2),
     "google--recurrentgemma-2b": lambda t: 8 * min(t, 2048) * 512 * 2 + 18 * (2560 * 4 + 2560 * 3 * 2),
     # Full layers of 2 × 256, sliding ones of 8 × 128, and the last key and value of each, for a convolution.
     "baichuan-inc--Baichuan-M1-14B": lambda t: (
@@ -91,8 +98,19 @@ def test_an_encoder_adds_its_tokens_once(name: str) -> None:
     assert budget.bytes_total == CROSS[name](100, 512)
 
 
+# Not GLM-4, whose model_type it has: it remembers hidden states.
+REFUSED = {"THUDM--glm-10b": "block_position_encoding"}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_what_its_type_says_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        layout(config(name))
+    assert refusal.value.field == REFUSED[name]
+
+
 def test_every_config_is_used() -> None:
-    assert {path.stem for path in CONFIGS.glob("*.json")} == {*SHARED_HEADS, *STATES, *CROSS}
+    assert {path.stem for path in CONFIGS.glob("*.json")} == {*SHARED_HEADS, *STATES, *CROSS, *REFUSED}
 
 
 def unknown(**fields: Any) -> dict[str, Any]:
@@ -113,6 +131,7 @@ def unknown(**fields: Any) -> dict[str, Any]:
         ({"n_shared_head": 8}, "n_shared_head"),
         ({"multi_query": True}, "multi_query"),
         ({"head_size_divisor": 8}, "head_size_divisor"),
+        ({"layer_sharing": True}, "layer_sharing"),
     ],
 )
 def test_an_unknown_type_is_refused_for(fields: dict[str, Any], field: str) -> None:

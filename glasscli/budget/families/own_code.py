@@ -151,6 +151,16 @@ def mamba_ssm_attention(read: Fields, layer: int) -> Kind:
     return Several((kind, ShortConv((heads + 2 * kv_heads) * dim, kernel))) if kernel else kind
 
 
+def small_thinker(read: Fields, n: int) -> list[str]:
+    """SmallThinker: sliding_window_layout marks the layers that slide."""
+    return [SLIDING if mark else FULL for mark in read.numbers("sliding_window_layout", n) or [0] * n]
+
+
+def yuan(read: Fields, layer: int) -> Kind:
+    """Yuan 2: a filter before attention keeps the last two inputs of a layer."""
+    return Several((full(read, layer), ShortConv(read.integer(*WIDTH), 3)))
+
+
 def local_passes(read: Fields, made: list[Kind]) -> list[Kind]:
     """IQuest-Coder's loops: the later passes read the first one's cache, and keep a window of their own."""
     size: int = read.integer("loop_window_size")
@@ -186,6 +196,8 @@ ROWS: tuple[tuple[str, Family], ...] = (
     ),
     ("mamba_ssm", Family(mamba_ssm, {LINEAR: mamba_ssm_state, FULL: mamba_ssm_attention})),
     ("longcat_flash_ngram", Family(always(FULL), prepare=translate.longcat, finish=repeats.twice)),
+    ("smallthinker", Family(small_thinker)),
+    ("yuan", Family(always(FULL), {FULL: yuan})),
     ("iquestloopcoder", Family(always(FULL), finish=local_passes)),
     ("nanbeige", Family(patterns.uniform, finish=whole_passes)),
 )

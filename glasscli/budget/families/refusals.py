@@ -35,7 +35,7 @@ HINTS = re.compile(
     r"|indexer|sparse_att|block_sparse|local_att|local_layer|attention_window|window_size|global_att|(^|_)mem_len"
     r"|cross_attention_(layers|freq|interval)|(^|_)nsa(_|$)|(^|_)moba|(^|_)loops?(_|$)|(^|_)swa_|max_window_layers"
     r"|block_configs|heads_per_layer|kv_heads_per|_per_layer$|layer_group|expand_[kv]$|feature_map|low_rank_dim"
-    r"|head_size_divisor"
+    r"|head_size_divisor|layer_shar|shared?_layers?$"
 )
 # Heads counted under a name that no rule reads; and heads shared, with no count of them.
 COUNTED = re.compile(r"^(num|n)_\w*(head|kv)|shared_head")
@@ -72,6 +72,8 @@ def check(read: Fields, model_type: str, known: bool) -> None:
         read.note("is_decoder is not true: this is what the class caches when it is handed a cache")
     if without_text(model_type):
         read.refuse("model_type", f"is {model_type}, which generates no text: there is no KV cache to size")
+    if model_type == "glm" and read.get("block_position_encoding"):
+        read.refuse("block_position_encoding", "marks the GLM of 2022, which caches in a way of its own")
     if known or has_class(model_type) or model_type in PLAIN:
         return
     if STATEFUL.search(model_type):
