@@ -192,7 +192,8 @@ def run_emit(asked: o.Asked, settings: Settings, subject: Subject, available: in
     assert asked.emit is not None
     answered = answer(subject, settings, available)
     model = parse.loadable(asked)
-    words = command_line(asked.emit.value, settings, answered.main, subject.layout.dtype, model, available)
+    usual = "" if subject.layout.kv_dtype_hint else subject.layout.dtype  # what an engine left to itself takes
+    words = command_line(asked.emit.value, settings, answered.main, usual, model, available)
     console.write(shlex.join(words))
     if not asked.quiet:
         need = format_bytes(answered.main.per_rank.bytes)

@@ -30,7 +30,8 @@ def command_line(
 ) -> list[str]:
     """The words of the command that serves `settings.batch` sequences of `settings.main` tokens.
 
-    `model` is what the engine is to load; `available` the bytes for the cache on one rank, if they are fixed.
+    `model` is what the engine is to load; `available` the bytes for the cache on one rank, if they are fixed;
+    `model_dtype` that of the cache when nobody says one, empty where the checkpoint fixes another.
     Raises ConfigError for whatever the engine can't be told.
     """
     if engine == "vllm":

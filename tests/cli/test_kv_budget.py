@@ -343,6 +343,14 @@ class TestEmit:
         refused = glass(*args, "llama.cpp", "-s", "kv_pad=32")
         assert (refused.code, refused.err) == (1, "glass: llama.cpp's command line has no flag for kv_pad\n")
 
+    def test_a_checkpoint_that_fixes_its_cache_is_told_of_another(self, tmp_path: Path) -> None:
+        """Left to itself (auto), vLLM takes the checkpoint's fp8."""
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps(LLAMA | {"quantization_config": {"kv_cache_quant_algo": "FP8"}}))
+        args = ("kv-budget", "--config", str(path), "--ctx", "1k", "-q", "--emit", "vllm")
+        assert glass(*args).out.endswith("--kv-cache-dtype fp8\n")
+        assert glass(*args, "--dtype", "bf16").out.endswith("--kv-cache-dtype bfloat16\n")
+
     def test_paths_are_quoted(self, tmp_path: Path) -> None:
         folder = tmp_path / "my model; rm -rf"
         folder.mkdir()
