@@ -164,6 +164,13 @@ def test_the_classes_own_window_heads_apply_where_a_config_leaves_them_out() -> 
     assert budget.bytes_total == 8 * 2 * 16 * 128 * 2 + 100 * 2 * 4 * 32 * 2 + 3 * convolutions * 4
 
 
+@pytest.mark.parametrize("engine", ["vllm", "llama.cpp", "transformers"])
+@pytest.mark.parametrize("name", ["baichuan-inc--Baichuan-M1-14B", "IEITYuan--Yuan2-2B-hf", "RWKV--rwkv-5-world-1b5"])
+def test_an_engine_without_a_rule_for_a_state_refuses(name: str, engine: str) -> None:
+    with pytest.raises(ConfigError):
+        plan(Request(layout(config(name), engine), 100, engine=engine))
+
+
 PLAIN = {"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
 FP8 = {"kv_cache_scheme": {"num_bits": 8, "type": "float"}}
 

@@ -10,7 +10,7 @@ from glasscli.budget.families.geometry import HEADS, WIDTH, full, head_dim, n_he
 from glasscli.budget.families.patterns import FULL, LINEAR, SLIDING, always, every, listed
 from glasscli.budget.families.recurrent import lightning
 from glasscli.budget.kinds import FullAttention, Kind, Several, SlidingAttention
-from glasscli.budget.states import LinearState, Mamba1, Mamba2, ShortConv
+from glasscli.budget.states import LinearState, Mamba1, Mamba2
 
 
 def olmo(read: Fields) -> Fields:
@@ -101,9 +101,12 @@ def rwkv_matrix(read: Fields, layer: int) -> Kind:
 
 
 def with_convolution(attention: Kind, columns: int) -> Kind:
-    """Attention beside a short convolution of its keys and values: the last `columns` of both are kept."""
+    """Attention beside a short convolution of its keys and values: the last `columns` of both are kept.
+
+    It is a state of this model alone, not the `ShortConv` that engines have a rule for.
+    """
     width = sum(tensor.width for tensor in attention.tensors(1))
-    return Several((attention, ShortConv(width, columns + 1)))
+    return Several((attention, LinearState(free=columns * width)))
 
 
 def baichuan_full(read: Fields, layer: int) -> Kind:
@@ -148,7 +151,8 @@ def mamba_ssm_attention(read: Fields, layer: int) -> Kind:
     kv_heads = attn.integer("num_heads_kv", default=heads)
     kernel = attn.integer("d_conv", default=0, least=0)
     kind = FullAttention(kv_heads, dim, dim)
-    return Several((kind, ShortConv((heads + 2 * kv_heads) * dim, kernel))) if kernel else kind
+    kept = (kernel - 1) * (heads + 2 * kv_heads) * dim if kernel else 0
+    return Several((kind, LinearState(free=kept))) if kept else kind
 
 
 def small_thinker(read: Fields, n: int) -> list[str]:
@@ -158,7 +162,7 @@ def small_thinker(read: Fields, n: int) -> list[str]:
 
 def yuan(read: Fields, layer: int) -> Kind:
     """Yuan 2: a filter before attention keeps the last two inputs of a layer."""
-    return Several((full(read, layer), ShortConv(read.integer(*WIDTH), 3)))
+    return Several((full(read, layer), LinearState(free=2 * read.integer(*WIDTH))))
 
 
 def local_passes(read: Fields, made: list[Kind]) -> list[Kind]:
