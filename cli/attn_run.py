@@ -155,10 +155,12 @@ def with_hash(loaded: LoadedModel, dump: Dump) -> Dump:
 
 def wrote(path: Path, size: int, dump: Dump) -> str:
     """What to say of a file that was written."""
-    from glasscli.checks import human_bytes
+    from glasscli.budget.sizes import format_bytes
 
     layers = ", ".join(str(trace.layer) for trace in dump.layers)
-    return f"wrote {path}: {human_bytes(size)}, layer{'s' * (len(dump.layers) > 1)} {layers}, {len(dump.tokens)} tokens"
+    return (
+        f"wrote {path}: {format_bytes(size)}, layer{'s' * (len(dump.layers) > 1)} {layers}, {len(dump.tokens)} tokens"
+    )
 
 
 def way_out(ask: Ask) -> str:

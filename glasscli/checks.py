@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from glasscli.budget.sizes import format_bytes
 from glasscli.config import ModelConfig
 from glasscli.model.attention import causal_mask
 from glasscli.model.ops import Array, softmax
@@ -79,15 +80,6 @@ def describe_sharing(kv_heads: list[int]) -> str:
     return "  ".join(some if len(some) <= 2 else [some[0], "…", some[-1]])
 
 
-def human_bytes(n_bytes: int) -> str:
-    """Bytes in units of 1024: `4.5 KiB`."""
-    size, units = float(n_bytes), ["B", "KiB", "MiB", "GiB", "TiB"]
-    while size >= 1024 and len(units) > 1:
-        size /= 1024
-        units.pop(0)
-    return f"{size:.0f} B" if units[0] == "B" else f"{size:.1f} {units[0]}"
-
-
 def largest_difference(a: Array, b: Array) -> float:
     """The largest |a − b|, in float64; 0 for empty arrays."""
     return float(np.abs(a.astype(np.float64) - b.astype(np.float64)).max(initial=0.0))
@@ -125,7 +117,7 @@ def _cache(trace: LayerTrace) -> Check:
         largest_difference(trace.cache_v_KSE[:, new], trace.v_KTE),
     )
     rows = f"rows 0–{n_seen - 1}" if n_seen > 1 else "row 0"
-    size = human_bytes(trace.cache_k_KSE.nbytes + trace.cache_v_KSE.nbytes)
+    size = format_bytes(trace.cache_k_KSE.nbytes + trace.cache_v_KSE.nbytes)
     if wrong:
         return Check("cache", False, f"NEW ROWS DIFFER by {tiny(wrong)}")
     return Check("cache", True, f"{rows}, {size}")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from dump_cases import PROMPT, tiny, tiny_decode, tiny_dump, write_folder
 
-from glasscli.checks import bound, check_layer, describe_sharing, human_bytes, kv_head_of
+from glasscli.checks import bound, check_layer, describe_sharing, kv_head_of
 from glasscli.checks import tiny as tiny_number
 from glasscli.dump import (
     MAX_TRACE_BYTES,
@@ -209,7 +209,6 @@ def test_an_unknown_step_lists_those_there_are() -> None:
 def test_small_numbers_and_sizes_read_well() -> None:
     assert [bound(x) for x in (0.0, 9e-7, 1e-6, 0.2)] == ["< 1e-06", "< 1e-06", "1e-06", "2e-01"]
     assert [tiny_number(x) for x in (0, 1.2e-7, 9.9e-7, 1e-7, 0.5)] == ["0", "2e-07", "1e-06", "1e-07", "5e-01"]
-    assert [human_bytes(n) for n in (12, 4608, 3 * 1024**2)] == ["12 B", "4.5 KiB", "3.0 MiB"]
 
 
 def test_sharing_is_told_shortly_for_many_heads() -> None:

@@ -5,24 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from rich.cells import cell_len
 
-from glasscli.checks import human_bytes, largest_difference, tiny
-from glasscli.cli.views.attn_page import (
-    ACCENT,
-    BAD,
-    DIM,
-    HEAD,
-    Line,
-    Page,
-    crop,
-    fits,
-    flow,
-    pad,
-    share,
-    table,
-    tint,
-    wrap,
-)
+from glasscli.budget.sizes import format_bytes
+from glasscli.checks import largest_difference, tiny
+from glasscli.cli.views.attn_page import ACCENT, BAD, DIM, HEAD, Line, Page, fits, flow, share, table, tint, wrap
 from glasscli.cli.views.attn_screen import prompt_lines
+from glasscli.cli.views.cells import crop, pad
 from glasscli.dump import Dump
 from glasscli.measures import measure_heads
 from glasscli.model.ops import Array
@@ -63,7 +50,7 @@ def decode_screen(
 def _facts(page: Page, dump: Dump) -> list[Line]:
     position = dump.start
     per_token = 2 * 4 * dump.config.n_kv_heads * dump.config.head_dim
-    reads = f"reads {human_bytes(per_token * (position + 1))} of keys and values, adds {human_bytes(per_token)}"
+    reads = f"reads {format_bytes(per_token * (position + 1))} of keys and values, adds {format_bytes(per_token)}"
     token = page.token(dump.tokens[position])
     chosen = f", and chose {page.token(dump.chosen[0])}" if dump.chosen else ""
     return wrap(page.safe(f"query {token} {reads}{chosen}"), page.width, "  ", first=" ")

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from rich.cells import cell_len
 
-from glasscli.cli.views.attn_page import DIM, HEAD, Line, Page, Span, add, crop, line_width, pad, tint
+from glasscli.cli.views.attn_page import DIM, HEAD, Line, Page, Span, add, line_width, tint
+from glasscli.cli.views.cells import crop, pad
 from glasscli.model.ops import Array, Mask
 from glasscli.pool import max_pool
 

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.cells import cell_len
 
-from glasscli.cli.views.attn_page import ACCENT, DIM, HEAD, Line, Page, add, crop, pad, tint, wrap
+from glasscli.cli.views.attn_page import ACCENT, DIM, HEAD, Line, Page, add, tint, wrap
+from glasscli.cli.views.cells import crop, pad
 from glasscli.dump import Dump
 from glasscli.steps import STEPS, step_array
 from glasscli.trace import LayerTrace

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 from glasscli.cli.console import Color, is_terminal, printable, rich_console, unicode_ok, use_color, width, write
+from glasscli.cli.views.cells import pad
 from glasscli.dump import Token
 from glasscli.pieces import label_of
 
@@ -95,23 +96,6 @@ def add(line: Line, text: str, style: str) -> None:
 def fits(page: Page, lines: Iterable[Line]) -> bool:
     """Whether no line is wider than the page."""
     return max((line_width(line) for line in lines), default=0) <= page.width
-
-
-def crop(text: str, cells: int, mark: str = "…") -> str:
-    """`text` in at most `cells` cells; what is cut ends in `mark`."""
-    if cell_len(text) <= cells:
-        return text
-    room = max(0, cells - cell_len(mark))
-    while cell_len(text) > room:
-        text = text[:-1]
-    return (text + mark)[: max(cells, 0)] if cells >= cell_len(mark) else mark[:cells]
-
-
-def pad(text: str, cells: int, right: bool = False) -> str:
-    """`text` cropped or filled to exactly `cells` cells; `right` puts it at the right end."""
-    text = crop(text, cells)
-    fill = " " * (cells - cell_len(text))
-    return fill + text if right else text + fill
 
 
 def table(rows: Sequence[Sequence[Span]], right: Sequence[bool], gap: int = 2, indent: int = 1) -> list[Line]:

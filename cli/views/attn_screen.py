@@ -9,7 +9,8 @@ from rich.cells import cell_len
 from glasscli.checks import Check, check_layer
 from glasscli.cli.views.attn_heatmap import Map, heatmaps
 from glasscli.cli.views.attn_measures import measure_table
-from glasscli.cli.views.attn_page import ACCENT, BAD, DIM, HEAD, Line, Page, Span, crop, fits, flow, number, table, wrap
+from glasscli.cli.views.attn_page import ACCENT, BAD, DIM, HEAD, Line, Page, Span, fits, flow, number, table, wrap
+from glasscli.cli.views.cells import crop
 from glasscli.dump import Dump
 from glasscli.measures import measure_heads, uniform_measures
 from glasscli.steps import STEPS, step_array

@@ -11,6 +11,7 @@ from glasscli.cli.views.attn_page import DIM, Line, Page
 from glasscli.cli.views.attn_screen import header, layer_maps, layer_screen, prompt_lines
 from glasscli.cli.views.attn_single import head_screen
 from glasscli.cli.views.attn_whatif import blocked_screen, jacobian_screen, what_if_screen
+from glasscli.cli.views.cells import join_fitting
 from glasscli.dump import Dump, SizeError, check_size, dump_attention
 from glasscli.load import LoadedModel
 from glasscli.trace import LayerTrace
@@ -86,8 +87,4 @@ def hint(page: Page, ask: Ask, dump: Dump) -> str:
         ("--explain", not ask.explain),
         ("--heads", True),
     ]
-    line = " try"
-    for text, fits in ideas:
-        if fits and len(line) + len(text) + 2 <= page.width:
-            line += f"  {text}"
-    return line
+    return join_fitting(" try", (text for text, fits in ideas if fits), page.width)

@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from glasscli.checks import human_bytes, largest_difference, tiny
+from glasscli.budget.sizes import format_bytes
+from glasscli.checks import largest_difference, tiny
 from glasscli.cli.views.attn_heatmap import Map, heatmaps
 from glasscli.cli.views.attn_numbers import matrix
 from glasscli.cli.views.attn_page import (
@@ -128,7 +129,7 @@ def blocked_screen(page: Page, dump: Dump, traces: Sequence[LayerTrace]) -> list
         gaps.append(largest_difference(plain, mixed))
         saved.append(plain_bytes > mixed_bytes)
         shape = page.safe(" × ".join(str(n) for n in trace.pattern_HTS.shape))
-        cells = (str(trace.layer), shape, human_bytes(plain_bytes), human_bytes(mixed_bytes), tiny(gaps[-1]))
+        cells = (str(trace.layer), shape, format_bytes(plain_bytes), format_bytes(mixed_bytes), tiny(gaps[-1]))
         rows.append([(cell, "") for cell in cells])
     title = ("online softmax", f"blocks of {block} × {block}", "peak memory beside q, k and v")
     lines = flow(page, title, "  ", HEAD)

@@ -74,12 +74,10 @@ def show_footer(run: Generation, color: Color, *, tinted: bool, try_next: Sequen
     """Write the footer to stderr, and a line of hints; a closed stderr changes nothing."""
     width = _stderr_width()
     lines = footer_lines(footer_items(run), width)
-    line = "   try"
-    for hint in try_next:
-        if len(line) + 2 + len(hint) <= width:
-            line += f"  {hint}"
     if try_next:
-        lines.append(line)
+        from glasscli.cli.views.cells import join_fitting  # brings Rich, which a pipe has no use for
+
+        lines.append(join_fitting("   try", try_next, width))
     if tinted and use_color(color, sys.stderr):
         lines.insert(0, tint_legend())
     _write(lines, color)

@@ -4,9 +4,10 @@ import math
 import sys
 from collections.abc import Callable
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 
 from glasscli.cli.console import Color, unicode_ok, use_color, width, write
+from glasscli.cli.views.cells import pad
 from glasscli.cli.views.generate_text import DIM, RESET
 from glasscli.continuation import Step
 from glasscli.errors import TokenizerError
@@ -51,7 +52,7 @@ class ProbsView:
         if self._n_runners and self._runners_width < len(RUNNERS):
             self._hidden.append("runners-up")
             self._n_runners = 0
-        cells = [f"{'#':>4}", fit("token", TOKEN_WIDTH), *(f"{name:>{size}}" for name, size, _ in self._columns)]
+        cells = [f"{'#':>4}", pad("token", TOKEN_WIDTH), *(f"{name:>{size}}" for name, size, _ in self._columns)]
         head = "  ".join(cells[:2]) + " " + " ".join(cells[2:])
         self._line(head + (f"  {RUNNERS}" if self._n_runners else ""), dim=True)
 
@@ -60,7 +61,7 @@ class ProbsView:
         cells = [f"{fill(step):>{size}}" for _, size, fill in self._columns]
         if not self._unicode:
             cells = [cell.replace("→", ">") for cell in cells]
-        row = f"{step.index + 1:>4}  {fit(self._label(step.token_id), TOKEN_WIDTH)} {' '.join(cells)}"
+        row = f"{step.index + 1:>4}  {pad(self._label(step.token_id), TOKEN_WIDTH)} {' '.join(cells)}"
         self._line(f"{row}  {self._runners(step)}".rstrip() if self._n_runners else row)
 
     def rest(self, text: str) -> None:
@@ -111,13 +112,6 @@ def probability(p: float, digits: int = 3) -> str:
     if 0 < p < 0.5 * 10**-digits:
         return "<" + f"{10**-digits:.{digits}f}"[1:]
     return f"{p:.{digits}f}"[1:]
-
-
-def fit(text: str, cells: int) -> str:
-    """`text` in exactly so many terminal cells, cut with `…` where it is longer."""
-    if cell_len(text) > cells:
-        text = chop_cells(text, cells - 1)[0] + "…"
-    return text + " " * (cells - cell_len(text))
 
 
 def wrap(items: list[str], columns: int, joint: str = "   ") -> list[str]:
