@@ -215,3 +215,9 @@ def test_an_encoder_of_unknown_length_is_spoken_of() -> None:
     assert any(says in note for note in plan(Request(made, 10)).notes)
     assert not any(says in note for note in plan(Request(made, 10, encoder_tokens=7)).notes)
     assert not any(says in note for note in plan(Request(layout(PLAIN), 10)).notes)
+
+
+def test_a_wrapper_nobody_knows_may_nest_a_class_and_nothing_else() -> None:
+    """Llama's own 32 layers of 32 heads of 128, as the wrapper's author wrote only what differs."""
+    wrapped = {"model_type": "someones_vision", "text_config": {"model_type": "llama", "vocab_size": 32064}}
+    assert plan(Request(layout(wrapped), 10)).bytes_total == 32 * 10 * 32 * 256 * 2

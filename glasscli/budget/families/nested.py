@@ -5,7 +5,7 @@ from typing import Any
 
 from glasscli.budget.families.fields import Fields, shown
 from glasscli.budget.families.geometry import HEADS, LAYERS, WIDTH
-from glasscli.budget.families.known import defaults, inner, type_of_class
+from glasscli.budget.families.known import defaults, has_class, inner, type_of_class
 
 # For types transformers doesn't know, the names seen so far.
 NESTED = ("text_config", "llm_config", "language_config", "language_model_config", "thinker_config")
@@ -84,4 +84,5 @@ def _inside(read: Fields, kind: str) -> tuple[Fields, str] | None:
 
 def _is_model(part: Mapping[str, Any]) -> bool:
     """Whether a nested object describes a language model rather than, say, a projector."""
-    return any(name in part for name in (*LAYERS, *NESTED))
+    kind = part.get("model_type")
+    return any(name in part for name in (*LAYERS, *NESTED)) or (isinstance(kind, str) and has_class(kind))
