@@ -77,6 +77,8 @@ STATES: dict[str, Formula] = {
 # Decoders beside an encoder: heads × d_kv need not be d_model; e is the encoder's length.
 CROSS: dict[str, Callable[[int, int], int]] = {
     "google--ul2": lambda t, e: 32 * (t + e) * 16 * (256 + 256) * 2,
+    # Its type is in no library: the decoder's own layers, heads and width.
+    "ai4bharat--indictrans2-en-indic-1B": lambda t, e: 18 * (t + e) * 16 * (64 + 64) * 4,
     "google--byt5-small": lambda t, e: 4 * (t + e) * 6 * (64 + 64) * 4,
 }
 
@@ -126,6 +128,8 @@ def unknown(**fields: Any) -> dict[str, Any]:
         ({"model_type": "retnet"}, "model_type"),
         ({"model_type": "gated_deltanet"}, "model_type"),
         ({"model_type": "rwkv8"}, "model_type"),
+        ({"model_type": "transnormer"}, "model_type"),
+        ({"mem_layers": [6, 12, 18]}, "mem_layers"),
         # Heads counted, or shared, under a name that no rule reads.
         ({"num_kv_something": 4}, "num_kv_something"),
         ({"n_shared_head": 8}, "n_shared_head"),

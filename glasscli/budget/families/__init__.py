@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from glasscli.budget.families import dtype, refusals
+from glasscli.budget.families import dtype, refusals, seq2seq
 from glasscli.budget.families.family import Family
 from glasscli.budget.families.family import layers as layers_of
 from glasscli.budget.families.fields import Fields
@@ -50,8 +50,8 @@ def layout(config: Mapping[str, Any], engine: str = "logical") -> Layout:
     root, read, model_type = text_part(config, engine)
     family = FAMILIES.get(model_type) or OWN_CODE.get(model_type)
     refusals.check_root(root)
-    refusals.check(read, model_type, family is not None)
-    made = layers_of(read, family or Family())
+    refusals.check(read, model_type, model_type in FAMILIES or model_type in OWN_CODE)
+    made = layers_of(read, family or Family(prepare=seq2seq.usual(read)))
     if all(isinstance(kind, NoCache) for kind in made):
         read.refuse("num_hidden_layers", "leaves no layer with a cache")
     found = Layout(

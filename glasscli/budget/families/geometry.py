@@ -19,7 +19,8 @@ HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_hea
 KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_groups", "num_query_groups",
             "n_kv_heads", "n_kv_head", "kv_n_heads", "num_multi_query_heads", "n_query_groups", "num_kv_groups",
             "n_kv_groups")  # fmt: skip
-WIDTH = ("hidden_size", "d_model", "n_embd", "n_embed", "model_dim", "embed_dim", "emb_dim", "dim")
+WIDTH = ("hidden_size", "d_model", "n_embd", "n_embed", "model_dim", "embed_dim", "emb_dim", "dim",
+         "decoder_embed_dim")  # fmt: skip
 HEAD_DIM = ("head_dim", "attention_head_dim", "d_kv", "kv_channels", "d_head", "attention_head_size",
             "hidden_size_per_head", "dim_head", "head_size")  # fmt: skip
 WINDOW = ("sliding_window", "sliding_window_size", "attention_window_size")

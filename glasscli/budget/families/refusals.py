@@ -35,7 +35,7 @@ HINTS = re.compile(
     r"|indexer|sparse_att|block_sparse|local_att|local_layer|attention_window|window_size|global_att|(^|_)mem_len"
     r"|cross_attention_(layers|freq|interval)|(^|_)nsa(_|$)|(^|_)moba|(^|_)loops?(_|$)|(^|_)swa_|max_window_layers"
     r"|block_configs|heads_per_layer|kv_heads_per|_per_layer$|layer_group|expand_[kv]$|feature_map|low_rank_dim"
-    r"|head_size_divisor|layer_shar|shared?_layers?$"
+    r"|head_size_divisor|layer_shar|shared?_layers?$|^mem_layers$"
 )
 # Heads counted under a name that no rule reads; and heads shared, with no count of them.
 COUNTED = re.compile(r"^(num|n)_\w*(head|kv)|shared_head")
@@ -44,7 +44,7 @@ NAMES = frozenset((*HEADS, *KV_HEADS, *HEAD_DIM))
 # Unknown types whose name is that of a recurrence; their fields may look like plain attention's.
 STATEFUL = re.compile(
     r"rwkv|mamba|retnet|delta_?(net|product)|linear|recurrent|griffin|hyena|xlstm|jamba|samba|hymba|phi4flash"
-    r"|^(gla|gsa|abc|hgrn2?|mom|comba|rodimus|lightnet|mesa_net|nsa|moba)$",
+    r"|transnormer|yoco|^(gla|gsa|abc|hgrn2?|mom|comba|rodimus|lightnet|mesa_net|nsa|moba|mega(lodon)?|ttt)$",
     re.IGNORECASE,
 )
 HARMLESS = re.compile(r"mtp|router|expert|rope|mlp|vision|audio|image|dropout|_dtype$|quant")

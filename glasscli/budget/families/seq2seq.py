@@ -1,5 +1,7 @@
 """Decoders with an encoder beside them: the decoder's own names, and the cache of the encoder's tokens."""
 
+from collections.abc import Callable
+
 from glasscli.budget.families.fields import Fields
 from glasscli.budget.families.geometry import HEADS, KV_HEADS, LAYERS
 from glasscli.budget.kinds import CrossAttention, FullAttention, Kind, Several, SlidingAttention
@@ -19,6 +21,12 @@ def decoder_side(read: Fields) -> Fields:
     if read.has("decoder_num_key_value_heads"):
         found[KV_HEADS[0]] = read.integer("decoder_num_key_value_heads")
     return read.over(found)
+
+
+def usual(read: Fields) -> Callable[[Fields], Fields] | None:
+    """What prepares a type without a row: the decoder's side, where there are two."""
+    both = crosses(read) and read.has("decoder_layers", "num_decoder_layers")
+    return decoder_side if both else None
 
 
 def crosses(read: Fields) -> bool:
