@@ -25,8 +25,10 @@ types: .venv/dev ## mypy, strict
 
 check: lint types test ## what to run before a commit
 
-golden: .venv/glass ## write tests/golden/ anew from what the program prints now
+# New weights also need `python tests/golden/make_greedy.py`, in an environment with torch.
+golden: .venv/glass ## write the stored screens and the README's outputs anew
 	$(BIN)/python tests/golden/make.py
+	$(BIN)/python tests/readme_examples.py
 
 oracle: .venv/parity ## compare cache sizes with live transformers models
 	$(BIN)/python tests/oracle.py
