@@ -4,7 +4,8 @@ The `tokenizers` package splits texts; turning ids back into text is done here, 
 neither split a character nor swallow one that was cut off. It knows no model.
 
 A tokenizer.json from a stranger can make the package take up to 64 times its size in memory (measured; a file of one
-merge repeated), and is refused past 64 MiB. A regular expression in it can make splitting slow; nothing in it is run.
+merge repeated), and is refused past 64 MiB, or if its steps could make a text 10,000 times as long. A regular
+expression in it can make splitting slow; nothing in it is run.
 """
 
 import codecs
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from glasscli.errors import TokenizerError, UsageError
 from glasscli.folder import disguise, file_inside, plain, read_limited
+from glasscli.growth import check_growth
 from glasscli.pieces import Spelling, label_of
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class Tokenizer:
             backend.model.dropout = None  # the same text must always give the same ids
         self._backend = backend
         self._source = source
+        check_growth(backend, source)
         decoder = backend.decoder
         self.spelling = Spelling.from_decoder(decoder and decoder.__getstate__(), source)
         added = backend.get_added_tokens_decoder()

@@ -10,6 +10,7 @@ import argparse
 import os
 import resource
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -38,6 +39,8 @@ def main() -> int:
     parser.add_argument("--signals", type=int, default=200, help="runs that get a signal [200]")
     parser.add_argument("--together", type=int, default=4, help="rounds of eight runs at once, of each kind [4]")
     asked = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGHUP):  # a shell may have started this with them ignored
+        signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     began = time.monotonic()
     base = Path(tempfile.mkdtemp(prefix="glass-robustness-"))
