@@ -147,7 +147,7 @@ def mamba_ssm_attention(read: Fields, layer: int) -> Kind:
     """Its attention layers, with a convolution over queries, keys and values where attn_cfg has one."""
     attn = read.nested("attn_cfg")
     heads = attn.integer("num_heads")
-    dim = attn.integer("head_dim", default=read.integer(*WIDTH) // heads)
+    dim = attn.integer("head_dim", default=None) or read.divide("|".join(WIDTH), heads, "attn_cfg.num_heads")
     kv_heads = attn.integer("num_heads_kv", default=heads)
     kernel = attn.integer("d_conv", default=0, least=0)
     kind = FullAttention(kv_heads, dim, dim)
