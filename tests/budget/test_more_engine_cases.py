@@ -49,14 +49,24 @@ def test_pages_that_vllm_grew_until_a_state_fits(name: str, k_dtype: str | None,
 
 
 @pytest.mark.parametrize(
-    ("name", "hundredths", "tokens"),
+    ("name", "hundredths", "tokens", "drafts"),
     [
-        ("vllm-qwen2.5-1.5b-need", 56, 20_992),  # "Available KV cache memory: 0.56 GiB", "20,992 tokens"
-        ("vllm-llama3.1-8b-need", 1992, 163_168),
+        ("vllm-qwen2.5-1.5b-need", 56, 20_992, 0),  # "Available KV cache memory: 0.56 GiB", "20,992 tokens"
+        ("vllm-llama3.1-8b-need", 1992, 163_168, 0),
+        ("vllm-llama3.1-8b-need", 5163, 410_128, 1),  # with EAGLE's layer
     ],
 )
-def test_tokens_that_vllm_found_room_for(name: str, hundredths: int, tokens: int) -> None:
+def test_tokens_that_vllm_found_room_for(name: str, hundredths: int, tokens: int, drafts: int) -> None:
     """The memory was printed to a hundredth of a GiB: the tokens lie between those of its two ends."""
-    request = Request(layout(CONFIGS[name], "vllm"), 4096, engine="vllm")
+    request = Request(layout(CONFIGS[name], "vllm"), 4096, engine="vllm", draft_layers=drafts)
     ends = [capacity(request, (2 * hundredths + side) * 2**30 // 200).n_blocks * 16 for side in (-1, 1)]
     assert ends[0] <= tokens <= ends[1]
+
+
+def test_a_hybrid_with_a_draft_head() -> None:
+    """Qwen3.6-27B with MTP in 17.25 GiB: "GPU KV cache size: 255,975 tokens", "1.95x" for 131,072 tokens."""
+    made = layout(CONFIGS["qwen3.8-27b-32k-q8"], "vllm")
+    request = Request(made, 131_072, engine="vllm", draft_layers=1, num_speculative_tokens=1)
+    found = capacity(request, 69 * 2**28)
+    assert found.tokens(131_072) == 255_975
+    assert f"{float(found.concurrency):.2f}" == "1.95"
