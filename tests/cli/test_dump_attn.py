@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,12 @@ from dump_cases import PROMPT, tiny, tiny_dump, tiny_folder, write_folder
 from in_process import Ran, glass
 from terminal import in_terminal
 
+from glasscli.cli.console import Color
+from glasscli.cli.views.attn_decode import decode_screen
 from glasscli.cli.views.attn_heatmap import LINEAR, LOG, SHADES
-from glasscli.dump import dump_decode
+from glasscli.cli.views.attn_page import Page
+from glasscli.dump import dump_attention, dump_decode
+from glasscli.pieces import label_of
 from glasscli.steps import STEPS
 
 
@@ -148,21 +153,36 @@ def test_decode_equals_the_last_row_and_says_so() -> None:
     assert out.count("← itself") == 1
 
 
+def test_a_decode_step_that_differs_from_the_prefill_is_told_and_rounding_is_not() -> None:
+    dump, prefill = dump_decode(tiny(), PROMPT, [2]), dump_attention(tiny(), PROMPT, [2]).layers[0]
+    page = Page(100, True, Color.never, False)
+
+    def shown(out_TD: np.ndarray, scale: float = 1.0) -> str:
+        step = replace(dump.layers[0], out_TD=dump.layers[0].out_TD * np.float32(scale))
+        lines = decode_screen(page, dump, step, [0], replace(prefill, out_TD=out_TD * np.float32(scale)))
+        return "\n".join("".join(text for text, _ in line) for line in lines)
+
+    assert "equals row 14" in shown(prefill.out_TD)
+    assert "equals row 14" in shown(prefill.out_TD * np.float32(1 + 1e-6), 1000)
+    assert "DIFFERS from row 14" in shown(prefill.out_TD + np.float32(1e-3))
+
+
+@pytest.mark.parametrize("how", [("-t", "0"), ("--seed", "5")])
+def test_new_tokens_are_those_that_generate_writes(how: tuple[str, str]) -> None:
+    text = json.loads(glass("generate", "-m", str(tiny_folder()), PROMPT, "-n", "8", "--json", *how).out)
+    seed = how if how[0] == "--seed" else ()
+    found = json.loads(dump_attn("--new", "8", "--json", "--step", "softmax", *seed, PROMPT).out)
+    assert [token["id"] for token in found["chosen"]] == [token["id"] for token in text["tokens"]]
+
+
 def test_new_tokens_show_the_step_that_chose_each() -> None:
-    out = glass("dump-attn", "--new", "6", "Once upon a time").out
-    text = glass("generate", "Once upon a time", "-n", "6", "-t", "0").out
-    chosen = re.findall(r"^ +\d+  \S+ +(\S+) ", out, re.MULTILINE)
-    assert "".join(chosen).replace("·", " ").replace("⏎", "\n") == text.rstrip("\n")
-    one = glass("dump-attn", "--new", "6", "--rows", "last", "Once upon a time").out
+    dump = json.loads(dump_attn("--new", "6", "--json", "--step", "softmax", PROMPT).out)
+    chosen = [label_of(bytes.fromhex(token["bytes"])) for token in dump["chosen"]]
+    out = dump_attn("--new", "6", PROMPT).out
+    assert re.findall(r"^ +\d+  \S+ +(\S+) ", out, re.MULTILINE) == chosen
+    one = dump_attn("--new", "6", "--rows", "last", PROMPT).out
     assert f"and chose {chosen[-1]}" in one
     assert "equals row" in one
-
-
-def test_new_tokens_can_be_drawn_with_a_seed() -> None:
-    drawn = glass("dump-attn", "--new", "8", "--seed", "5", "Once").out
-    text = glass("generate", "Once", "-n", "8", "--seed", "5").out
-    chosen = re.findall(r"^ +\d+  \S+ +(\S+) ", drawn, re.MULTILINE)
-    assert "".join(chosen).replace("·", " ").replace("⏎", "\n").strip() == text.strip()
 
 
 def test_the_jacobian_is_shown_with_its_properties() -> None:
@@ -192,15 +212,6 @@ def test_heads_are_sorted_by_induction_on_the_probe() -> None:
     assert len(scores) == 12
     assert scores == sorted(scores, reverse=True)
     assert "24 random tokens, twice (seed 0)" in out
-
-
-def test_an_induction_head_made_by_hand_is_named() -> None:
-    """The shipped model has one; its evidence is many times the baseline."""
-    found = json.loads(glass("dump-attn", "--heads", "--json").out)
-    best = found["heads"][0]
-    assert best["role"] == "induction"
-    assert best["probe"]["induct"] > 5 * found["uniform"]["probe"]["induct"]
-    assert f"Induction heads: {best['layer']}.{best['head']} (" in glass("dump-attn", "--heads").out
 
 
 def test_explain_tells_each_step_with_its_line_of_code() -> None:
