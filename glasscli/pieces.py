@@ -15,6 +15,7 @@ from glasscli.folder import quoted
 
 _SHOWN = {" ": "·", "\n": "⏎", "\t": "⇥"}
 _SHOWN_ASCII = {" ": "_", "\n": "\\n", "\t": "\\t"}
+LONGEST_LABEL = 128  # characters of a token; the longest of vocabularies in use are runs of 128 spaces
 
 
 def byte_alphabet() -> dict[str, int]:
@@ -82,14 +83,16 @@ def label_of(data: bytes, ascii_only: bool = False) -> str:
     """`data` as a screen can show it, one line, nothing hidden and nothing pretended.
 
     A space is `·`, a newline `⏎`, a tab `⇥`. Bytes that are no whole character by themselves are `<0xE2>`, and
-    characters that print nothing or steer a terminal are `<U+200D>`, as is a `·` that is really in the text.
+    characters that print nothing or steer a terminal are `<U+200D>`, as is a `·` that is really in the text. Past 128
+    characters it is cut, with `…`.
 
     Args:
         ascii_only: use `_`, `\\n`, `\\t`, and `<U+00E9>` for all that is not ASCII.
     """
     shown = _SHOWN_ASCII if ascii_only else _SHOWN
+    text = data[: 4 * LONGEST_LABEL + 4].decode("utf-8", "surrogateescape")
     parts = []
-    for c in data.decode("utf-8", "surrogateescape"):
+    for c in text[:LONGEST_LABEL]:
         code = ord(c)
         if 0xDC80 <= code <= 0xDCFF:  # surrogateescape's mark for a byte that is no part of a character
             parts.append(f"<0x{code - 0xDC00:02X}>")
@@ -101,6 +104,8 @@ def label_of(data: bytes, ascii_only: bool = False) -> str:
             parts.append(c)
         else:
             parts.append(f"<U+{code:04X}>")
+    if len(text) > LONGEST_LABEL:
+        parts.append("..." if ascii_only else "…")
     return "".join(parts)
 
 

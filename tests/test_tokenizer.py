@@ -218,6 +218,14 @@ def test_labels_hide_and_pretend_nothing(data: bytes, label: str, in_ascii: str)
     assert label_of(data, ascii_only=True) == in_ascii
 
 
+@pytest.mark.parametrize("c", [" ", "a", "é", "日", "🙂"])
+def test_labels_of_endless_tokens_are_cut(c: str) -> None:
+    assert label_of(c.encode() * 128) == label_of(c.encode()) * 128  # the longest of real vocabularies
+    for n in (129, 1_000_000):
+        assert label_of(c.encode() * n) == label_of(c.encode()) * 128 + "…"
+        assert label_of(c.encode() * n, ascii_only=True) == label_of(c.encode(), ascii_only=True) * 128 + "..."
+
+
 def test_pieces_that_only_look_like_bytes_are_text() -> None:
     assert Spelling(byte_tokens=True).piece_bytes("<0xE2>") == b"\xe2"
     assert Spelling(byte_tokens=True).piece_bytes("<0xZZ>") == b"<0xZZ>"

@@ -88,14 +88,19 @@ def _tokenizer(facts: Facts) -> list[str]:
     names = dict(found.special)
     pieces = [found.kind, f"{found.vocab_size:,} tokens"]
     if found.special:
-        pieces.append(f"special: {_some([f'{name} ({token_id})' for token_id, name in found.special])}")
-    added = [names.get(token_id, str(token_id)) for token_id in found.added_in_front]
+        pieces.append(f"special: {_some([f'{_short(name)} ({token_id})' for token_id, name in found.special])}")
+    added = [_short(names.get(token_id, str(token_id))) for token_id in found.added_in_front]
     pieces.append(f"every text gets {_some(added)}" if added else "nothing is added to a text")
     stops = [str(token_id) for token_id in facts.config.eos_ids]
     pieces.append(f"a text ends at id {_some(stops)}" if stops else "no id ends a text")
     if found.unused_ids:
         pieces.append(f"{len(found.unused_ids):,} rows of the embedding are no token")
     return pieces
+
+
+def _short(name: str) -> str:
+    """A name that a stranger may have made very long."""
+    return name if len(name) <= 40 else f"{name[:39]}…"
 
 
 def _some(names: list[str]) -> str:

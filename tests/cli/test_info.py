@@ -145,6 +145,12 @@ def test_hostile_names_of_tokens(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert "… +17" in out
 
 
+def test_long_names_are_cut(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    tokenizer = byte_level()
+    tokenizer.add_special_tokens(["x" * 1_000_000])
+    assert f"{'x' * 39}… (320)" in run(capsys, "-m", str(write_folder(tmp_path / "m", tokenizer=tokenizer)))[0]
+
+
 def test_long_lists_are_cut(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
     folder = make_model_folder(eos_token_id=[*range(300)] * 1000)
     out, _ = run(capsys, "-m", str(folder))
