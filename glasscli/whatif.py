@@ -12,7 +12,7 @@ import numpy as np
 from glasscli.dump import SizeError
 from glasscli.errors import UsageError
 from glasscli.measures import row_entropy_bits
-from glasscli.model.ops import Array, softmax
+from glasscli.model.ops import Array, Mask, softmax
 from glasscli.trace import LayerTrace
 
 WHAT_IFS = ("no-mask", "no-scale")
@@ -42,8 +42,8 @@ class Sharpness:
     score_std: float
 
 
-def what_if_pattern(trace: LayerTrace, change: str, head_dim: int) -> tuple[Array, Array]:
-    """Scores and pattern [H, T, S] of the layer with `change`, from the very q and k of the trace.
+def what_if_pattern(trace: LayerTrace, change: str, head_dim: int) -> tuple[Array, Mask, Array]:
+    """Scores [H, T, S], mask [T, S] and pattern [H, T, S] of the layer with `change`, from the q and k of the trace.
 
     `no-mask` lets every query see all keys of the trace, later ones included. `no-scale` leaves the 1/√E
     out. Only this layer is changed; what entered it is as it was.
@@ -55,19 +55,19 @@ def what_if_pattern(trace: LayerTrace, change: str, head_dim: int) -> tuple[Arra
         raise UsageError(f"no what-if {change!r}. There are: {', '.join(WHAT_IFS)}.")
     scores = trace.scores_HTS
     if change == "no-mask":
-        return scores, softmax(scores)
+        return scores, np.ones_like(trace.mask_TS), softmax(scores)
     unscaled = scores * np.float32(math.sqrt(head_dim))
-    return unscaled, softmax(np.where(trace.mask_TS, unscaled, np.float32(-np.inf)))
+    return unscaled, trace.mask_TS, softmax(np.where(trace.mask_TS, unscaled, np.float32(-np.inf)))
 
 
-def sharpness(scores_TS: Array, pattern_TS: Array, start: int) -> Sharpness:
+def sharpness(scores_TS: Array, mask_TS: Mask, pattern_TS: Array, start: int) -> Sharpness:
     """Of one head's rows. Row 0 of the text, which sees only itself, is left out when there are others."""
     p_T = start + np.arange(len(pattern_TS))
     rows = p_T > 0 if (p_T > 0).any() else p_T >= 0
     weights = pattern_TS[rows].astype(np.float64)
     later = np.arange(weights.shape[1]) > p_T[rows][:, None]
     largest = weights.max(axis=1)
-    seen = scores_TS[rows][weights > 0]
+    seen = scores_TS[rows][mask_TS[rows]]  # also those whose weight is too small for a float32
     return Sharpness(
         entropy_bits=float(row_entropy_bits(weights).mean()),
         largest=float(largest.mean()),

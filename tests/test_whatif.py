@@ -7,6 +7,7 @@ import pytest
 
 from glasscli.errors import UsageError
 from glasscli.model.attention import attend, causal_mask
+from glasscli.model.ops import softmax
 from glasscli.trace import LayerTrace
 from glasscli.whatif import jacobian_facts, sharpness, softmax_jacobian, what_if_pattern
 
@@ -31,19 +32,19 @@ def test_the_example_of_the_readme() -> None:
 
 
 def test_without_the_mask_every_query_sees_every_key() -> None:
-    scores, pattern = what_if_pattern(hand_trace(), "no-mask", 2)
+    scores, mask, pattern = what_if_pattern(hand_trace(), "no-mask", 2)
     assert (pattern > 0).all()
     np.testing.assert_allclose(pattern.sum(axis=-1), 1, atol=1e-6)
     # Row 0: scores 1, 1, 0 over √2, by hand.
     e = math.exp(1 / math.sqrt(2))
     np.testing.assert_allclose(pattern[0, 0], [e / (2 * e + 1), e / (2 * e + 1), 1 / (2 * e + 1)], atol=1e-6)
-    facts = sharpness(scores[0], pattern[0], 0)
+    facts = sharpness(scores[0], mask, pattern[0], 0)
     ahead = 1 / (e + e * e + e)  # row 1 of scores 1, 2, 1: what key 2 gets is e / (e + e² + e)
     assert facts.ahead == pytest.approx((ahead * e + 0) / 2, abs=1e-6)
 
 
 def test_without_the_scale_scores_are_plain_dot_products() -> None:
-    scores, pattern = what_if_pattern(hand_trace(), "no-scale", 2)
+    scores, _, pattern = what_if_pattern(hand_trace(), "no-scale", 2)
     np.testing.assert_allclose(scores[0], Q[0] @ Q[0].T, atol=1e-6)
     e = math.e
     np.testing.assert_allclose(pattern[0, 1], [e / (e + e**2), e**2 / (e + e**2), 0], atol=1e-6)
@@ -65,10 +66,18 @@ def test_an_unknown_what_if_lists_those_there_are() -> None:
 
 def test_sharpness_of_a_decided_and_an_even_head() -> None:
     scores = np.zeros((2, 2), np.float32)
-    decided = sharpness(scores, np.array([[1.0, 0], [0, 1]]), 0)
+    mask = causal_mask(2, 2, 0)
+    decided = sharpness(scores, mask, np.array([[1.0, 0], [0, 1]]), 0)
     assert (decided.entropy_bits, decided.largest, decided.saturated, decided.gradient) == (0, 1, 1, 0)
-    even = sharpness(scores, np.array([[1.0, 0], [0.5, 0.5]]), 0)
+    even = sharpness(scores, mask, np.array([[1.0, 0], [0.5, 0.5]]), 0)
     assert (even.entropy_bits, even.largest, even.saturated, even.gradient) == (1, 0.5, 0, 0.5)
+
+
+def test_scores_whose_weight_is_lost_to_rounding_count_in_their_spread() -> None:
+    scores = np.array([[0, 0], [0, 200]], np.float32)
+    facts = sharpness(scores, causal_mask(2, 2, 0), softmax(scores), 0)
+    assert softmax(scores)[1, 0] == 0
+    assert facts.score_std == 100
 
 
 def test_jacobian_by_hand() -> None:

@@ -86,10 +86,10 @@ def _jacobian(dump: Dump, trace: LayerTrace, head: int) -> dict[str, Any]:
 
 
 def _what_if(dump: Dump, trace: LayerTrace, change: str) -> dict[str, Any]:
-    scores, pattern = what_if_pattern(trace, change, dump.config.head_dim)
+    scores, mask, pattern = what_if_pattern(trace, change, dump.config.head_dim)
     heads = []
     for head in range(dump.config.n_heads):
-        real = sharpness(trace.scores_HTS[head], trace.pattern_HTS[head], dump.start)
-        other = sharpness(scores[head], pattern[head], dump.start)
+        real = sharpness(trace.scores_HTS[head], trace.mask_TS, trace.pattern_HTS[head], dump.start)
+        other = sharpness(scores[head], mask, pattern[head], dump.start)
         heads.append({"head": head, "as_it_is": asdict(real), "changed": asdict(other)})
     return {"layer": trace.layer, "softmax": as_json(pattern), "heads": heads}

@@ -4,8 +4,6 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import numpy as np
-
 from glasscli.budget.sizes import format_bytes
 from glasscli.checks import largest_difference, tiny
 from glasscli.cli.views.attn_heatmap import Map, heatmaps
@@ -45,16 +43,14 @@ def what_if_screen(
 ) -> list[Line]:
     """The layer as it is beside the layer with `change`."""
     group, head_dim = dump.config.group_size, dump.config.head_dim
-    scores, pattern = what_if_pattern(trace, change, head_dim)
-    everything = np.ones_like(trace.mask_TS)
-    mask = everything if change == "no-mask" else trace.mask_TS
+    scores, mask, pattern = what_if_pattern(trace, change, head_dim)
     maps, rows = [], []
     for head in heads:
         kv = head // group
         maps.append(Map(head_titles(head, kv), trace.pattern_HTS[head], trace.mask_TS, kv))
         maps.append(Map((f"head {head} {change}", f"h{head} {change}", change), pattern[head], mask, kv))
-        real = sharpness(trace.scores_HTS[head], trace.pattern_HTS[head], dump.start)
-        other = sharpness(scores[head], pattern[head], dump.start)
+        real = sharpness(trace.scores_HTS[head], trace.mask_TS, trace.pattern_HTS[head], dump.start)
+        other = sharpness(scores[head], mask, pattern[head], dump.start)
         rows += _rows(page, head, kv, change, real, other)
     labels = [page.token(token) for token in dump.tokens]
     lines = heatmaps(page, maps, labels, dump.start, log)
