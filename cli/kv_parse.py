@@ -16,6 +16,7 @@ from glasscli.errors import UsageError
 
 CONTEXTS = (1024, 8192, 32768, 131072)
 BANDWIDTH = "3.35TB/s"  # an H100 SXM's
+# Options of which at most one may be given.
 APART = (("--json", "--csv", "--emit"), ("--sweep", "--emit"), ("--sweep", "--require-fit"), ("--compare", "--emit"))
 
 
@@ -85,12 +86,7 @@ def check(asked: Asked) -> None:
         raise UsageError("--dtype sets both K and V; leave it out beside --k-dtype and --v-dtype")
     if asked.require_fit and asked.budget is None:
         raise UsageError("--require-fit needs --budget, like --budget 24GiB")
-    for forms in (
-        ("--json", "--csv", "--emit"),
-        ("--sweep", "--emit"),
-        ("--sweep", "--require-fit"),
-        ("--compare", "--emit"),
-    ):
+    for forms in APART:
         chosen = [name for name in forms if given_forms(asked)[name]]
         if len(chosen) > 1:
             raise UsageError(f"{' and '.join(chosen)} don't go together")
