@@ -106,9 +106,3 @@ def row_bytes(name: str, head_dim: int, n_heads: int = 1) -> int:
         )
     per_head = head_dim // dtype.block * dtype.block_bytes + dtype.head_bytes
     return n_heads * per_head + dtype.row_bytes
-
-
-def bits_per_element(name: str, head_dim: int) -> str:
-    """Bits that an element costs, scales included, as text without a trailing zero: `8.5` for q8_0."""
-    hundredths = (1600 * row_bytes(name, head_dim) + head_dim) // (2 * head_dim)
-    return f"{hundredths // 100}.{hundredths % 100:02d}".rstrip("0").rstrip(".")

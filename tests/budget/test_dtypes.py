@@ -2,7 +2,7 @@
 
 import pytest
 
-from glasscli.budget.dtypes import ALIASES, DTYPES, bits_per_element, dtype_named, row_bytes
+from glasscli.budget.dtypes import ALIASES, DTYPES, dtype_named, row_bytes
 from glasscli.errors import ConfigError, UsageError
 
 # name, elements, bytes: a ggml block is two bytes of scale (and two of minimum or sum) and the packed elements
@@ -80,11 +80,6 @@ def test_the_deepseek_format_holds_nothing_but_its_latent() -> None:
 def test_a_name_nobody_knows_is_refused_with_the_list(name: str) -> None:
     with pytest.raises(UsageError, match="q8_0"):
         dtype_named(name)
-
-
-@pytest.mark.parametrize(("name", "bits"), [("f16", "16"), ("q8_0", "8.5"), ("q4_0", "4.5"), ("nvfp4", "4.5")])
-def test_bits_for_each_element_count_the_scales(name: str, bits: str) -> None:
-    assert bits_per_element(name, 128) == bits
 
 
 def test_an_empty_row_takes_nothing() -> None:

@@ -3,12 +3,11 @@
 What a config of theirs means was read from that code; each function names what differs.
 """
 
-from glasscli.budget.families import habits, patterns, repeats, special, translate
+from glasscli.budget.families import patterns, repeats, special, translate
 from glasscli.budget.families.family import Family
 from glasscli.budget.families.fields import Fields
 from glasscli.budget.families.geometry import HEADS, WIDTH, full, head_dim, n_heads, sliding
 from glasscli.budget.families.patterns import FULL, LINEAR, SLIDING, always, every, listed
-from glasscli.budget.families.recurrent import lightning
 from glasscli.budget.kinds import FullAttention, Kind, Several, SlidingAttention
 from glasscli.budget.states import LinearState, Mamba1, Mamba2
 
@@ -191,7 +190,6 @@ ROWS: tuple[tuple[str, Family], ...] = (
     ("plamo3", Family(every("sliding_window_pattern", fallback=8), prepare=plamo3)),
     ("afm7", Family(always(FULL), prepare=afm)),
     ("deci nemotron-nas", Family(always(FULL), {FULL: deci_layer}, prepare=deci)),
-    ("minimax_text_01 minimax_m1", Family(habits.minimax, {LINEAR: lightning})),
     ("bailing_moe_linear bailing_moe_linear_v2 bailing_moe_v2_5", Family(ling_groups, {LINEAR: linear_f32})),
     ("rwkv5 rwkv6 rwkv6qwen2 rwkv7", Family(always(LINEAR), {LINEAR: rwkv_matrix})),
     (
