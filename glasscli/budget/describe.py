@@ -10,6 +10,7 @@ from glasscli.budget.kinds import (
     LatentAttention,
     NoCache,
     SlidingAttention,
+    WindowedAttention,
     each_part,
 )
 
@@ -30,8 +31,8 @@ def sharing(layout: Layout) -> str:
     With layers of several shapes, the attention that keeps every token decides between MHA, GQA and MQA.
     """
     parts = list(dict.fromkeys(each_part(layout.layers)))
-    heads = [part for part in parts if isinstance(part, FullAttention)]
-    heads = heads or [part for part in parts if isinstance(part, SlidingAttention | ChunkedAttention)]  # type: ignore[misc]
+    heads: list[FullAttention | WindowedAttention] = [part for part in parts if isinstance(part, FullAttention)]
+    heads = heads or [part for part in parts if isinstance(part, WindowedAttention)]
     words = []
     if heads:
         words.append(sharing_of(heads[0].n_kv_heads, layout.n_heads))
@@ -70,7 +71,7 @@ def name(part: Kind) -> str:
 
 def shape(part: Kind) -> str:
     """What one layer holds: the widths of a token's row, or of the state."""
-    if isinstance(part, FullAttention | SlidingAttention | ChunkedAttention | CrossAttention):
+    if isinstance(part, FullAttention | WindowedAttention | CrossAttention):
         heads = f"{part.n_kv_heads:,} KV head{'s' * (part.n_kv_heads != 1)}"
         return f"{heads} × {part.k_dim}" if part.k_dim == part.v_dim else f"{heads} × K {part.k_dim}, V {part.v_dim}"
     if isinstance(part, LatentAttention):

@@ -8,13 +8,12 @@ has taps, and DeepSeek V4 keeps the tokens that don't fill a block yet.
 from dataclasses import replace
 
 from glasscli.budget.kinds import (
-    ChunkedAttention,
     CompressedAttention,
     IndexKeys,
     Kind,
     LatentAttention,
-    SlidingAttention,
     Tensor,
+    WindowedAttention,
 )
 from glasscli.budget.states import RGLRU
 
@@ -25,7 +24,7 @@ def held(kind: Kind, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]
 
 
 def _held(part: Kind, tokens: int, encoder_tokens: int) -> tuple[Tensor, ...]:
-    if isinstance(part, SlidingAttention | ChunkedAttention) or (isinstance(part, LatentAttention) and part.size):
+    if isinstance(part, WindowedAttention) or (isinstance(part, LatentAttention) and part.size):
         return replace(part, size=tokens).tensors(_kept(tokens, part.size), encoder_tokens)
     if isinstance(part, CompressedAttention):
         return _compressed(part, tokens)

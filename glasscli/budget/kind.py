@@ -81,9 +81,9 @@ class KeysAndValues(Protocol):
     def v_dim(self) -> int: ...
 
 
-def keys_and_values(kind: KeysAndValues, rows: int) -> tuple[Tensor, ...]:
-    """`rows` keys and as many values."""
+def keys_and_values(kind: KeysAndValues, rows: int, of: str = "") -> tuple[Tensor, ...]:
+    """`rows` keys and as many values, in the roles k and v; `of` goes before both (`cross_`)."""
     return (
-        Tensor("k", rows, kind.n_kv_heads * kind.k_dim, heads=kind.n_kv_heads),
-        Tensor("v", rows, kind.n_kv_heads * kind.v_dim, heads=kind.n_kv_heads),
+        Tensor(f"{of}k", rows, kind.n_kv_heads * kind.k_dim, heads=kind.n_kv_heads),
+        Tensor(f"{of}v", rows, kind.n_kv_heads * kind.v_dim, heads=kind.n_kv_heads),
     )

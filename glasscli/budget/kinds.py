@@ -29,45 +29,40 @@ __all__ = [
     "Single",
     "SlidingAttention",
     "Tensor",
+    "WindowedAttention",
     "each_part",
     "label",
 ]
 
 
 @dataclass(frozen=True)
-class SlidingAttention(Single):
+class WindowedAttention(Single):
+    """Keys and values of at most `size` tokens: what sliding and chunked layers hold."""
+
+    name: ClassVar[str]
+    n_kv_heads: int
+    k_dim: int
+    v_dim: int
+    size: int
+
+    @property
+    def window(self) -> int | None:
+        return self.size
+
+    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+        return keys_and_values(self, min(tokens, self.size))
+
+
+class SlidingAttention(WindowedAttention):
     """Keys and values of the last `size` tokens (Mistral 0.1, Gemma 2/3, gpt-oss)."""
 
-    name: ClassVar[str] = "sliding"
-    n_kv_heads: int
-    k_dim: int
-    v_dim: int
-    size: int
-
-    @property
-    def window(self) -> int | None:
-        return self.size
-
-    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
-        return keys_and_values(self, min(tokens, self.size))
+    name = "sliding"
 
 
-@dataclass(frozen=True)
-class ChunkedAttention(Single):
+class ChunkedAttention(WindowedAttention):
     """Keys and values of the current chunk of `size` tokens (Llama 4): at most a whole chunk."""
 
-    name: ClassVar[str] = "chunked"
-    n_kv_heads: int
-    k_dim: int
-    v_dim: int
-    size: int
-
-    @property
-    def window(self) -> int | None:
-        return self.size
-
-    def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
-        return keys_and_values(self, min(tokens, self.size))
+    name = "chunked"
 
 
 @dataclass(frozen=True)
@@ -110,10 +105,7 @@ class Prefix(Single):
     rows: int
 
     def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
-        return (
-            Tensor("k", self.rows, self.n_kv_heads * self.k_dim, heads=self.n_kv_heads),
-            Tensor("v", self.rows, self.n_kv_heads * self.v_dim, heads=self.n_kv_heads),
-        )
+        return keys_and_values(self, self.rows)
 
 
 @dataclass(frozen=True)
@@ -167,10 +159,7 @@ class CrossAttention(Single):
     v_dim: int
 
     def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
-        return (
-            Tensor("cross_k", encoder_tokens, self.n_kv_heads * self.k_dim, heads=self.n_kv_heads),
-            Tensor("cross_v", encoder_tokens, self.n_kv_heads * self.v_dim, heads=self.n_kv_heads),
-        )
+        return keys_and_values(self, encoder_tokens, of="cross_")
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,11 @@ from dataclasses import replace
 from glasscli.budget.dtypes import dtype_named
 from glasscli.budget.engines import Dtypes, Held, choose_dtypes, refuse, up
 from glasscli.budget.kinds import (
-    ChunkedAttention,
     FullAttention,
     Kind,
     LatentAttention,
     NoCache,
-    SlidingAttention,
+    WindowedAttention,
 )
 from glasscli.budget.request import Request
 from glasscli.budget.states import KDA, DeltaNet, Mamba1, Mamba2, ShortConv
@@ -36,7 +35,6 @@ WIDENED = frozenset(
     | {"qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl", "qwen3", "qwen3_moe"}
 )
 STATES = (ShortConv, Mamba1, Mamba2, DeltaNet, KDA)
-WINDOWS = (SlidingAttention, ChunkedAttention)
 
 
 class LlamaCpp:
@@ -78,7 +76,7 @@ class LlamaCpp:
     def windows_kept(self) -> bool:
         """Whether this model's sliding layers get a cache of their own. Raises ConfigError when not known."""
         name = self.request.layout.model_type.removesuffix("_text")
-        windowed = [part for part in self.parts if isinstance(part, WINDOWS)]
+        windowed = [part for part in self.parts if isinstance(part, WindowedAttention)]
         if not windowed or name in WIDENED:
             return False
         if name in WINDOWED or not name:
@@ -87,7 +85,7 @@ class LlamaCpp:
 
     def check(self, part: Kind) -> None:
         """Raises ConfigError for a layer whose rule in llama.cpp is not known."""
-        known = (FullAttention, SlidingAttention, ChunkedAttention, LatentAttention)
+        known = (FullAttention, WindowedAttention, LatentAttention)
         if not isinstance(part, known + STATES):
             raise refuse("llama.cpp", self.request, part)
         if isinstance(part, LatentAttention) and part.size is not None:
@@ -100,7 +98,7 @@ class LlamaCpp:
             held = {tensor.role: tensor.rows * self.dtypes.row(tensor) for tensor in part.tensors(1)}
             return {role: size * copies for role, size in held.items()}
         cells = self.cells(tokens, sequences, n_seq)
-        if self.keeps_windows and isinstance(part, WINDOWS):
+        if self.keeps_windows and isinstance(part, WindowedAttention):
             cells = self.window_cells(part.size, cells, n_seq)
         rows = cells * (1 if self.unified else n_seq)
         return {role: rows * size for role, size in self.row(part).items()}
@@ -151,7 +149,7 @@ class LlamaCpp:
 
     def window_notes(self, cells: int, n_seq: int) -> list[str]:
         """What happens to sliding layers, in a line."""
-        windows = sorted({part.size for part in self.parts if isinstance(part, WINDOWS)})
+        windows = sorted({part.size for part in self.parts if isinstance(part, WindowedAttention)})
         if not windows:
             return []
         if not self.keeps_windows:

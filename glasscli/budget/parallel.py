@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from glasscli.budget.families import Layout
 from glasscli.budget.kinds import (
-    ChunkedAttention,
     CompressedAttention,
     CrossAttention,
     FullAttention,
@@ -19,7 +18,7 @@ from glasscli.budget.kinds import (
     Kind,
     LatentAttention,
     NoCache,
-    SlidingAttention,
+    WindowedAttention,
 )
 from glasscli.budget.states import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
 from glasscli.errors import ConfigError, UsageError
@@ -34,7 +33,7 @@ class UnevenError(Exception):
 def shard(part: Kind, tp: int) -> Kind:
     """What one of `tp` ranks keeps of `part`. Raises UnevenError."""
     match part:
-        case FullAttention() | SlidingAttention() | ChunkedAttention() | CrossAttention():
+        case FullAttention() | WindowedAttention() | CrossAttention():
             return replace(part, n_kv_heads=heads(part.n_kv_heads, tp))
         case LatentAttention():
             return replace(part, n_heads=divide(part.n_heads, tp, "heads"))

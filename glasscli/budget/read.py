@@ -10,12 +10,11 @@ from fractions import Fraction
 
 from glasscli.budget.engines import total
 from glasscli.budget.kinds import (
-    ChunkedAttention,
     CrossAttention,
     FullAttention,
     Kind,
     LatentAttention,
-    SlidingAttention,
+    WindowedAttention,
 )
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
@@ -71,7 +70,7 @@ def flops_of(part: Kind, request: Request) -> int:
     """Operations that one layer's attention does for one new token of one sequence."""
     n_heads = request.layout.n_heads or 0
     rows = max((tensor.rows for tensor in part.tensors(request.tokens, request.encoder)), default=0)
-    if isinstance(part, FullAttention | SlidingAttention | ChunkedAttention | CrossAttention):
+    if isinstance(part, FullAttention | WindowedAttention | CrossAttention):
         return 2 * n_heads * rows * (part.k_dim + part.v_dim)
     if isinstance(part, LatentAttention):
         return 2 * n_heads * rows * (2 * part.latent_dim + part.rope_dim)

@@ -24,6 +24,7 @@ from glasscli.budget.kinds import (
     LatentAttention,
     NoCache,
     SlidingAttention,
+    WindowedAttention,
 )
 from glasscli.budget.request import Request
 from glasscli.budget.states import KDA, DeltaNet, Mamba1, Mamba2, ShortConv
@@ -34,7 +35,6 @@ HEADS_ONLY = ("fp8_per_token_head", "int8_per_token_head", "nvfp4")  # refused b
 PLAIN_BLOCK, LATENT_BLOCK = 16, 64  # the smallest pages that FlashAttention and the MLA kernels work on
 
 STATES = (ShortConv, Mamba1, Mamba2, DeltaNet, KDA)
-WINDOWS = (SlidingAttention, ChunkedAttention)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Vllm:
 
     def check(self, part: Kind) -> None:
         """Raises ConfigError for a layer whose rule in vLLM is not known."""
-        known = (FullAttention, SlidingAttention, ChunkedAttention, LatentAttention, CrossAttention)
+        known = (FullAttention, WindowedAttention, LatentAttention, CrossAttention)
         if not isinstance(part, known) and not is_state(part):
             raise refuse("vLLM", self.request, part)
         if isinstance(part, LatentAttention) and part.size is not None:
@@ -108,7 +108,7 @@ class Vllm:
         page = {part: total(self.row(part)) for part in self.parts if not is_state(part)}
         if self.states and page:
             return self.lay_out_with_states(page, block, smallest)
-        windows = any(isinstance(part, WINDOWS) for part in page)
+        windows = any(isinstance(part, WindowedAttention) for part in page)
         if not windows or not self.request.option("hybrid_manager"):
             return Pages(dict.fromkeys(page, block), None)
         largest = max(page.values())
@@ -121,7 +121,7 @@ class Vllm:
 
     def lay_out_with_states(self, row: dict[Kind, int], block: int, smallest: int) -> Pages:
         """Attention pages that grow until one holds a state."""
-        odd = next((part for part in row if isinstance(part, WINDOWS)), None)
+        odd = next((part for part in row if isinstance(part, WindowedAttention)), None)
         if odd is not None:
             raise refuse("vLLM", self.request, odd, "how windows and recurrent states share pages is not known")
         growing = {size for part, size in row.items() if not isinstance(part, CrossAttention)}
@@ -177,7 +177,7 @@ class Vllm:
             said.append(f"vLLM pages of {' and '.join(map(str, blocks))} tokens")
         if self.pages.state_bytes is not None:
             said.append(f"each recurrent state takes a whole page of {self.pages.state_bytes:,} B")
-        if any(isinstance(part, WINDOWS) for part in self.parts):
+        if any(isinstance(part, WindowedAttention) for part in self.parts):
             if self.request.option("hybrid_manager"):
                 said.append(f"windows are held with the {self.step} tokens that a step may add")
             else:
