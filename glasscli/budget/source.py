@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from glasscli.errors import ConfigError
-from glasscli.folder import file_inside
+from glasscli.folder import JSON_LIMIT, file_inside, read_limited
 
 QUANTIZATION = "hf_quant_config.json"
-LARGEST_FILE = 32 * 1024**2  # a config.json has a few KiB; past this it is something else
 FORMATS = {b"GGUF": "a GGUF file", b"PK\x03\x04": "a zip archive", b"\x7fELF": "a program", b"%PDF": "a PDF"}
 
 
@@ -47,8 +46,7 @@ def quantization_beside(where: str, document: Mapping[str, Any]) -> dict[str, An
     if not os.path.lexists(folder / QUANTIZATION):
         return {}
     path = file_inside(folder, QUANTIZATION, ConfigError)
-    with path.open("rb") as file:
-        data = file.read(LARGEST_FILE + 1)
+    data = read_limited(path, error=ConfigError)
     try:
         beside = json.loads(decoded(data, str(path)), object_pairs_hook=once)
     except (ConfigError, RecursionError, ValueError):
@@ -63,11 +61,11 @@ def read_bytes(where: str) -> bytes:
         stream: BinaryIO | None = getattr(sys.stdin, "buffer", None)
         if stream is None:
             raise ConfigError("standard input is closed; there is no config to read")
-        data, name = stream.read(LARGEST_FILE + 1), "standard input"
+        data, name = stream.read(JSON_LIMIT + 1), "standard input"
     else:
         data, name = read_file(where), where
-    if len(data) > LARGEST_FILE:
-        raise ConfigError(f"{name}: larger than {LARGEST_FILE // 1024**2} MiB; a config.json has a few KiB")
+    if len(data) > JSON_LIMIT:
+        raise ConfigError(f"{name}: larger than {JSON_LIMIT // 1024**2} MiB; a config.json has a few KiB")
     if not data.strip():
         raise ConfigError(f"{name}: empty; expected a model's config.json")
     return data
@@ -85,7 +83,7 @@ def read_file(where: str) -> bytes:
                 raise ConfigError(f"{where}: the folder holds no config.json")
             path = file_inside(path, "config.json", ConfigError)
         with path.open("rb") as file:
-            return file.read(LARGEST_FILE + 1)
+            return file.read(JSON_LIMIT + 1)
     except FileNotFoundError:
         raise ConfigError(f"{where}: there is no such file or folder") from None
     except OSError as error:

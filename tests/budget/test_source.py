@@ -111,6 +111,18 @@ def test_a_folder_is_not_left(tmp_path: Path) -> None:
     assert read_config(str(folder)) == {}
 
 
+def test_the_file_beside_is_not_left_for_another(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    beside = tmp_path / "hf_quant_config.json"
+    os.mkfifo(beside)
+    with pytest.raises(ConfigError, match="not a regular file"):
+        read_config(str(tmp_path))
+    beside.unlink()
+    beside.write_bytes(b" " * (17 << 20))
+    with pytest.raises(ConfigError, match="is longer than"):
+        read_config(str(tmp_path))
+
+
 def test_titles(tmp_path: Path) -> None:
     assert title_of(str(tmp_path / "gemma" / "config.json")) == "gemma"
     assert title_of(str(tmp_path / "gemma")) == "gemma"

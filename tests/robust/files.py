@@ -48,6 +48,7 @@ class Folder:
         config = settings(**{"num_hidden_layers": 2, "vocab_size": size, "max_position_embeddings": 64, **kind})
         write_folder(path, config, tokenizer=tokenizer)
         (path / "generation_config.json").write_text('{"eos_token_id": [0, 1]}')
+        (path / "hf_quant_config.json").write_text('{"quantization": {"kv_cache_quant_algo": "FP8"}}')
         if sharded:
             self._split()
         self.whole = {file.name: file.read_bytes() for file in path.iterdir()}
