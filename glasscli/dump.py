@@ -1,7 +1,8 @@
 """Run a prompt and keep every number of some attention layers, of the prompt or of single decode steps.
 
-It runs the model's own code with a `Trace`; nothing is computed twice in another way. Memory grows with
-queries × keys, so the size is worked out before anything runs.
+It runs the model's plain form (`model.block`) with a `Trace`, a decode step over the very cache that generation
+would read. Without a trace the model takes faster forms (`model.prefill`, `model.decode`), which tests hold to this
+one. Memory grows with queries × keys, so the size is worked out before anything runs.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +17,7 @@ from glasscli.errors import CheckpointError, UsageError
 from glasscli.pieces import label_of
 from glasscli.prompts import read_prompt
 from glasscli.steps import STEPS, step_array
-from glasscli.trace import LayerTrace, Trace
+from glasscli.trace import LayerTrace, Trace, join_steps
 
 if TYPE_CHECKING:
     from glasscli.load import LoadedModel
@@ -172,35 +173,6 @@ def check_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int) 
 def trace_bytes(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int) -> int:
     """Bytes of the two large arrays of a trace, scores and pattern."""
     return 2 * 4 * config.n_heads * n_queries * n_keys * n_layers
-
-
-def join_steps(steps: Sequence[LayerTrace]) -> LayerTrace:
-    """Decode steps of one layer as one trace, a row for each step.
-
-    Keys that did not exist yet at a step have no score: −∞, and a weight of 0.
-    """
-    last = steps[-1]
-    n_seen = last.cache_k_KSE.shape[1]
-
-    def square(name: str, fill: float | bool) -> Any:
-        rows = [getattr(step, name) for step in steps]
-        width = [(0, 0)] * (rows[0].ndim - 1)
-        return np.concatenate(
-            [np.pad(row, [*width, (0, n_seen - row.shape[-1])], constant_values=fill) for row in rows], axis=-2
-        )
-
-    vectors = ("x_TD", "normed_TD", "q_HTE", "k_KTE", "v_KTE", "rope_q_HTE", "rope_k_KTE", "mix_HTE", "out_TD")
-    joined: dict[str, Any] = {
-        name: np.concatenate([getattr(step, name) for step in steps], axis=-2) for name in vectors
-    }
-    return replace(
-        last,
-        start=steps[0].start,
-        scores_HTS=square("scores_HTS", -np.inf),
-        mask_TS=square("mask_TS", False),
-        pattern_HTS=square("pattern_HTS", 0.0),
-        **joined,
-    )
 
 
 def token_of(tokenizer: "Tokenizer", token_id: int) -> Token:

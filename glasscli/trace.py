@@ -4,8 +4,11 @@ Inside the model the two coordinates of a rotated pair lie side by side (see `mo
 and their rotated forms out in Hugging Face's half-split order, so that they compare with other programs.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 
 from glasscli.model.block import AttentionSteps
 from glasscli.model.ops import Array, Mask
@@ -73,3 +76,32 @@ class Trace:
             mix_HTE=steps.mix_HTE,
             out_TD=steps.out_TD,
         )
+
+
+def join_steps(steps: Sequence[LayerTrace]) -> LayerTrace:
+    """Decode steps of one layer as one trace, a row for each step.
+
+    Keys that did not exist yet at a step have no score: −∞, and a weight of 0.
+    """
+    last = steps[-1]
+    n_seen = last.cache_k_KSE.shape[1]
+
+    def square(name: str, fill: float | bool) -> Any:
+        rows = [getattr(step, name) for step in steps]
+        width = [(0, 0)] * (rows[0].ndim - 1)
+        return np.concatenate(
+            [np.pad(row, [*width, (0, n_seen - row.shape[-1])], constant_values=fill) for row in rows], axis=-2
+        )
+
+    vectors = ("x_TD", "normed_TD", "q_HTE", "k_KTE", "v_KTE", "rope_q_HTE", "rope_k_KTE", "mix_HTE", "out_TD")
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(step, name) for step in steps], axis=-2) for name in vectors
+    }
+    return replace(
+        last,
+        start=steps[0].start,
+        scores_HTS=square("scores_HTS", -np.inf),
+        mask_TS=square("mask_TS", False),
+        pattern_HTS=square("pattern_HTS", 0.0),
+        **joined,
+    )
