@@ -79,13 +79,11 @@ def load_tensors(folder: str | Path, config: ModelConfig, notes: list[str] | Non
     return Tensors(needed)
 
 
-def expected_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    """Hugging Face names and shapes of all tensors of a model, `lm_head.weight` only if the head is not tied."""
-    return dict(_expected(config))
+def expected_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Hugging Face names and shapes of all tensors of a model, `lm_head.weight` only if the head is not tied.
 
-
-def _expected(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """As `expected_shapes`, one at a time: a config may claim more layers than memory can name."""
+    One at a time: a config may claim more layers than memory can name.
+    """
     d, f = config.dim, config.ffn_dim
     q, kv = config.n_heads * config.head_dim, config.n_kv_heads * config.head_dim
     linears = {
@@ -125,7 +123,7 @@ def _needed(folder: Path, config: ModelConfig, infos: Mapping[str, TensorInfo]) 
             raise CheckpointError(f"{info.file}: {name} is {info.dtype}; glass reads {', '.join(READABLE)}")
         needed[name] = info
 
-    for name, shape in _expected(config):
+    for name, shape in expected_shapes(config):
         if name in infos:
             check(name, shape)
         elif not (name == EMBEDDING and config.tied and HEAD in infos):
