@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from glasscli.dump import Dump, check_size, dump_attention
-from glasscli.measures import HeadMeasures, measure_heads, uniform_measures
+from glasscli.dump import check_size, dump_attention, trace_bytes
+from glasscli.measures import HeadMeasures
 
 if TYPE_CHECKING:
     from glasscli.load import LoadedModel
 
 PROBE_TOKENS = 24
 PROBE_SEED = 0
+AT_ONCE_BYTES = 256 * 1024**2  # of scores and patterns held by one run
 # A head is named for what it does when it puts this share of its weight there, and this many times as much as a
 # head that ignores content.
 ENOUGH = 0.3
@@ -90,15 +91,14 @@ def role_of(
 
 
 def _by_layer(loaded: "LoadedModel", prompt: str | Sequence[int]) -> tuple[list[list[HeadMeasures]], HeadMeasures]:
-    """Measures of all heads, a layer at a time where all at once would not fit."""
-    layers = range(loaded.config.n_layers)
+    """Measures of all heads, from one run, or from several where the traces of all layers would take too much."""
+    config = loaded.config
     ids = loaded.encode(prompt) if isinstance(prompt, str) else list(prompt)
-    check_size(loaded.config, len(ids), len(ids), 1)
-    measured = []
-    dump: Dump | None = None
-    for layer in layers:
-        dump = dump_attention(loaded, prompt, [layer])
-        pattern = dump.layers[0].pattern_HTS
-        measured.append(measure_heads(pattern, 0, dump.token_ids, loaded.config.n_kv_heads))
-    assert dump is not None
-    return measured, uniform_measures(0, dump.n_queries, dump.token_ids)
+    check_size(config, len(ids), len(ids), 1)
+    at_once = max(1, AT_ONCE_BYTES // trace_bytes(config, len(ids), len(ids), 1))
+    measured: list[list[HeadMeasures]] = []
+    for first in range(0, config.n_layers, at_once):
+        dump = dump_attention(loaded, ids, range(first, min(first + at_once, config.n_layers)))
+        measured += [dump.measures(trace) for trace in dump.layers]
+        uniform = dump.uniform()
+    return measured, uniform

@@ -14,6 +14,7 @@ import numpy as np
 from glasscli.cache import KVCache
 from glasscli.config import ModelConfig
 from glasscli.errors import CheckpointError, UsageError
+from glasscli.measures import HeadMeasures, measure_heads, uniform_measures
 from glasscli.pieces import label_of
 from glasscli.prompts import read_prompt
 from glasscli.steps import STEPS, step_array
@@ -85,6 +86,14 @@ class Dump:
     def n_queries(self) -> int:
         """Rows of every pattern."""
         return self.layers[0].pattern_HTS.shape[1]
+
+    def measures(self, trace: LayerTrace) -> list[HeadMeasures]:
+        """The measures of each head of one of the layers."""
+        return measure_heads(trace.pattern_HTS, self.start, self.token_ids, self.config.n_kv_heads)
+
+    def uniform(self) -> HeadMeasures:
+        """The same for a head that ignores content."""
+        return uniform_measures(self.start, self.n_queries, self.token_ids)
 
 
 def dump_attention(

@@ -76,6 +76,12 @@ def test_the_probe_is_24_different_tokens_twice_and_always_the_same() -> None:
     assert not set(probe) & tiny().tokenizer.special_ids
 
 
+def test_layers_in_several_runs_measure_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = head_census(tiny(), "abab")
+    monkeypatch.setattr("glasscli.census.AT_ONCE_BYTES", 1)
+    assert head_census(tiny(), "abab") == whole
+
+
 def test_a_census_holds_every_head_once() -> None:
     census = head_census(tiny(), "abab")
     found = sorted((r.layer, r.text.head) for r in census.reports)

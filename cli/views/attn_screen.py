@@ -12,7 +12,6 @@ from glasscli.cli.views.attn_measures import measure_table
 from glasscli.cli.views.attn_page import ACCENT, BAD, DIM, HEAD, Line, Page, Span, fits, flow, number, table, wrap
 from glasscli.cli.views.cells import crop
 from glasscli.dump import Dump
-from glasscli.measures import measure_heads, uniform_measures
 from glasscli.steps import STEPS, step_array
 from glasscli.trace import LayerTrace
 
@@ -24,9 +23,8 @@ def layer_screen(
     lines = header(page, dump, trace, heads, demo)
     lines += [[], *steps_table(page, dump, trace), []]
     lines += layer_maps(page, dump, trace, heads, log)
-    measures = measure_heads(trace.pattern_HTS, dump.start, dump.token_ids, dump.config.n_kv_heads)
-    uniform = uniform_measures(dump.start, dump.n_queries, dump.token_ids)
-    return [*lines, [], *measure_table(page, dump, [measures[head] for head in heads], uniform)]
+    measures = dump.measures(trace)
+    return [*lines, [], *measure_table(page, dump, [measures[head] for head in heads], dump.uniform())]
 
 
 def header(

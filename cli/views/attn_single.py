@@ -5,7 +5,6 @@ from glasscli.cli.views.attn_numbers import matrix
 from glasscli.cli.views.attn_page import Line, Page, share, wrap
 from glasscli.cli.views.attn_screen import header, layer_maps
 from glasscli.dump import Dump
-from glasscli.measures import measure_heads, uniform_measures
 from glasscli.trace import LayerTrace
 
 MAX_NUMBERS = 24  # rows and columns of weights that are still read, not scrolled past
@@ -20,11 +19,9 @@ def head_screen(page: Page, dump: Dump, trace: LayerTrace, head: int, log: bool,
         labels = [page.token(token) for token in dump.tokens]
         rows = [(dump.start + i, labels[dump.start + i]) for i in range(n_queries)]
         lines += [[], *matrix(page, rows, trace.pattern_HTS[head], labels, ~trace.mask_TS)]
-    (m,) = measure_heads(trace.pattern_HTS[head : head + 1], dump.start, dump.token_ids, 1)
-    uniform = uniform_measures(dump.start, dump.n_queries, dump.token_ids)
+    m, uniform = dump.measures(trace)[head], dump.uniform()
     if page.width >= 60:
-        whole = measure_heads(trace.pattern_HTS, dump.start, dump.token_ids, dump.config.n_kv_heads)
-        return [*lines, [], *measure_table(page, dump, [whole[head]], uniform)]
+        return [*lines, [], *measure_table(page, dump, [m], uniform)]
     lines += [
         [],
         *wrap(page.safe(f"entropy {bits(page, m.entropy_bits)} ({percent(page, m.entropy_share)} of max)"), page.width),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from glasscli.config import ModelConfig
 from glasscli.dump import Dump, SizeError
 from glasscli.export.arrays import describe, named_arrays
-from glasscli.measures import HeadMeasures, measure_heads, uniform_measures
+from glasscli.measures import HeadMeasures
 from glasscli.steps import STEPS, step_array
 from glasscli.trace import LayerTrace
 
@@ -96,9 +96,8 @@ def _layer(dump: Dump, trace: LayerTrace, steps: Sequence[str]) -> dict[str, Any
     for step in steps:
         values = step_array(trace, step)
         entry[step] = as_json(np.where(trace.mask_TS, values, np.nan) if step == "scores" else values)
-    measures = measure_heads(trace.pattern_HTS, dump.start, dump.token_ids, config.n_kv_heads)
-    entry["summary"] = [measures_entry(m) for m in measures]
-    entry["uniform"] = uniform_measures(dump.start, dump.n_queries, dump.token_ids).as_dict()
+    entry["summary"] = [measures_entry(m) for m in dump.measures(trace)]
+    entry["uniform"] = dump.uniform().as_dict()
     return entry
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from glasscli.checks import check_layer
 from glasscli.dump import Dump
 from glasscli.export.arrays import describe
-from glasscli.measures import measure_heads, uniform_measures
 from glasscli.model.ops import Array, Mask
 from glasscli.pool import max_pool
 from glasscli.steps import STEPS, step_array
@@ -68,7 +67,7 @@ def page_data(dump: Dump) -> dict[str, Any]:
         "pool": pool,
         "tokens": [token.label for token in dump.tokens],
         "chosen": [token.label for token in dump.chosen],
-        "uniform": uniform_measures(dump.start, dump.n_queries, dump.token_ids).as_dict(),
+        "uniform": dump.uniform().as_dict(),
         "layers": [_layer(dump, trace, pool) for trace in dump.layers],
     }
 
@@ -83,7 +82,6 @@ def pool_factor(dump: Dump) -> int:
 
 
 def _layer(dump: Dump, trace: LayerTrace, pool: int) -> dict[str, Any]:
-    measures = measure_heads(trace.pattern_HTS, dump.start, dump.token_ids, dump.config.n_kv_heads)
     checks = check_layer(trace, dump.config)
     steps = [
         {
@@ -102,7 +100,7 @@ def _layer(dump: Dump, trace: LayerTrace, pool: int) -> dict[str, Any]:
             "softmax": _rows(trace.pattern_HTS[m.head or 0], trace.mask_TS, pool),
             "scores": _rows(trace.scores_HTS[m.head or 0], trace.mask_TS, pool),
         }
-        for m in measures
+        for m in dump.measures(trace)
     ]
     return {"layer": trace.layer, "steps": steps, "heads": heads}
 
