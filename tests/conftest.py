@@ -1,4 +1,4 @@
-"""What many tests need: a tiny model folder, and a way to write others."""
+"""What many tests need: a tiny model folder, a way to write others, and a tokenizer of each kind."""
 
 from collections.abc import Callable
 from itertools import count
@@ -7,7 +7,8 @@ from typing import Any
 
 import hypothesis
 import pytest
-from model_folders import byte_level, write_folder
+import tokenizers
+from model_folders import TOKENIZERS, byte_level, write_folder
 from random_llama import settings
 
 # Few examples and no time limit each: the suite must be quick, and a busy machine must not fail it.
@@ -33,3 +34,9 @@ def make_model_folder(tmp_path: Path) -> Callable[..., Path]:
         return write_folder(tmp_path / f"model-{next(number)}", config, tokenizer=tokenizer)
 
     return make
+
+
+@pytest.fixture(scope="session", params=TOKENIZERS)
+def backend(request: pytest.FixtureRequest) -> tokenizers.Tokenizer:
+    """A tokenizer of the `tokenizers` package, of each kind in turn."""
+    return TOKENIZERS[request.param]()

@@ -1,7 +1,7 @@
 """Model folders in Hugging Face layout for tests, written with the packages that others write them with."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,26 @@ def sentencepiece_like(metaspace: bool = False) -> Tokenizer:
     tokenizer.add_special_tokens(["<unk>", "<s>", "</s>"])
     tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
     return tokenizer
+
+
+TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {
+    "byte-level": byte_level,
+    "sentencepiece": sentencepiece_like,
+    "metaspace": lambda: sentencepiece_like(metaspace=True),
+}
+TEXTS = [
+    "",
+    " ",
+    "the cat",
+    " the  cat",
+    "the cat \n\n sat",
+    "日本語 🙂 é",
+    "👩‍👩‍👧",
+    "a<s>b",
+    "\x00\x1b[0m",
+    "\ufffd",
+    "x" * 500,
+]
 
 
 def write_folder(
