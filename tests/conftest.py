@@ -11,6 +11,8 @@ import tokenizers
 from model_folders import TOKENIZERS, byte_level, write_folder
 from random_llama import settings
 
+from glasscli import LoadedModel, load_model
+
 # Few examples and no time limit each: the suite must be quick, and a busy machine must not fail it.
 hypothesis.settings.register_profile("quick", max_examples=60, deadline=None)
 hypothesis.settings.register_profile("thorough", max_examples=5000, deadline=None)
@@ -21,6 +23,12 @@ hypothesis.settings.load_profile("quick")
 def tiny_model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A random Llama of 3 layers with a byte-level tokenizer of 320 tokens. Shared: don't write into it."""
     return write_folder(tmp_path_factory.mktemp("tiny") / "model")
+
+
+@pytest.fixture(scope="module")
+def loaded(tiny_model_folder: Path) -> LoadedModel:
+    """That model, ready to run."""
+    return load_model(tiny_model_folder)
 
 
 @pytest.fixture

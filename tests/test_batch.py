@@ -13,11 +13,6 @@ from glasscli.load import LoadedModel
 PROMPTS = ["Once upon a time", "", "The cat sat on the mat. " * 5, "日本語 🙂", "x"]
 
 
-@pytest.fixture(scope="module")
-def loaded(tiny_model_folder: Path) -> LoadedModel:
-    return load_model(tiny_model_folder)
-
-
 def run_all(batch: Batch) -> Batch:
     for _ in batch:
         pass

@@ -4,13 +4,13 @@ import csv
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 from dump_cases import PROMPT, tiny, tiny_decode, tiny_dump
 from safetensors import safe_open
 from safetensors.numpy import load_file
+from strict_json import strict
 
 from glasscli.cell import cell
 from glasscli.dump import SizeError
@@ -20,13 +20,6 @@ from glasscli.export.document import check_json_size, count_numbers, document
 from glasscli.steps import STEPS, step_array
 
 ALL = tuple(STEPS)
-
-
-def strict(text: str) -> Any:
-    def refuse(constant: str) -> NoReturn:
-        raise AssertionError(f"{constant} is not JSON")
-
-    return json.loads(text, parse_constant=refuse)
 
 
 @pytest.mark.parametrize("ending", [".npz", ".safetensors"])

@@ -20,11 +20,6 @@ GREEDY = SamplingParams(temperature=0)
 END = 0
 
 
-@pytest.fixture(scope="module")
-def loaded(tiny_model_folder: Path) -> LoadedModel:
-    return load_model(tiny_model_folder)
-
-
 def texts(run: Generation) -> list[str]:
     return [step.text for step in run]
 

@@ -13,11 +13,6 @@ from glasscli.load import LoadedModel
 END = 0
 
 
-@pytest.fixture(scope="module")
-def loaded(tiny_model_folder: Path) -> LoadedModel:
-    return load_model(tiny_model_folder)
-
-
 def test_an_empty_prompt_starts_from_the_beginning_mark_or_is_refused(tmp_path: Path) -> None:
     plain = byte_level(bos=False)  # the template puts nothing in front
     with_bos = load_model(write_folder(tmp_path / "a", tokenizer=plain))

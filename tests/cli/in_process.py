@@ -5,11 +5,27 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from unittest.mock import patch
+
+from dump_cases import tiny_folder
+from strict_json import strict
 
 from glasscli.cli.app import main
 
 DECIDES = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "COLORTERM", "GLASS_MODEL")
+
+
+# The facts of Llama 3.1 8B.
+LLAMA = {
+    "model_type": "llama",
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "hidden_size": 4096,
+    "max_position_embeddings": 131072,
+    "torch_dtype": "bfloat16",
+}
 
 
 @dataclass(frozen=True)
@@ -39,3 +55,21 @@ def glass(
         err.flush()
     texts = [stream.buffer.getvalue().decode(encoding) for stream in (out, err)]  # type: ignore[attr-defined]
     return Ran(code, *texts)
+
+
+def text_of(ran: Ran) -> str:
+    """What a run that went well wrote to stdout."""
+    assert ran.code == 0, ran.err
+    return ran.out
+
+
+def dump_attn(*args: str, kind: str = "gqa", **settings: Any) -> Ran:
+    """`glass dump-attn` on a tiny model of one of `random_llama.KINDS`."""
+    return glass("dump-attn", "-m", str(tiny_folder(kind)), *args, **settings)
+
+
+def budget(*args: str, stdin: bytes = b"", code: int = 0) -> Any:
+    """The JSON document that `glass kv-budget` prints, and nothing else."""
+    ran = glass("kv-budget", *args, "--json", stdin=stdin)
+    assert (ran.code, ran.err) == (code, "")
+    return strict(ran.out)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from dump_cases import PROMPT, tiny, tiny_dump, tiny_folder, write_folder
-from in_process import Ran, glass
+from in_process import dump_attn, glass
 from terminal import in_terminal
 
 from glasscli.cli.console import Color
@@ -17,10 +17,6 @@ from glasscli.cli.views.attn_page import Page
 from glasscli.dump import dump_attention, dump_decode
 from glasscli.pieces import label_of
 from glasscli.steps import STEPS
-
-
-def dump_attn(*args: str, kind: str = "gqa", **settings: object) -> Ran:
-    return glass("dump-attn", "-m", str(tiny_folder(kind)), *args, **settings)  # type: ignore[arg-type]
 
 
 def shades(values: np.ndarray, mask: np.ndarray, bounds: tuple[float, ...] = LINEAR) -> list[str]:

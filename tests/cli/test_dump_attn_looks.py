@@ -3,20 +3,15 @@
 import re
 import shlex
 import subprocess
-from typing import Any
 
 import pytest
 from dump_cases import PROMPT, tiny_folder
-from in_process import Ran, glass
+from in_process import dump_attn
 from rich.cells import cell_len
 from terminal import GLASS, environment, in_terminal
 from terminal import glass as piped
 
 HOSTILE = "a\x1b]52;c;aGk=\x07b\x9b31m\u202ec\u2028[bold][/]{x}\t日本語 👩‍👩‍👧 e\u0301 ́"
-
-
-def dump_attn(*args: str, **settings: Any) -> Ran:
-    return glass("dump-attn", "-m", str(tiny_folder()), *args, **settings)
 
 
 SCREENS = {

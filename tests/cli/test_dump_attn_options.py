@@ -1,32 +1,19 @@
 """`glass dump-attn`: what is refused and in which words, JSON, files."""
 
-import json
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
 
 import numpy as np
 import pytest
-from dump_cases import PROMPT, tiny_dump, tiny_folder, write_folder
-from in_process import Ran, glass
+from dump_cases import PROMPT, tiny_dump, write_folder
+from in_process import dump_attn, glass
+from strict_json import strict
 from terminal import environment
 
 from glasscli.steps import STEPS
-
-
-def dump_attn(*args: str, kind: str = "gqa", **settings: Any) -> Ran:
-    return glass("dump-attn", "-m", str(tiny_folder(kind)), *args, **settings)
-
-
-def strict(text: str) -> Any:
-    def refuse(constant: str) -> NoReturn:
-        raise AssertionError(f"{constant} is not JSON")
-
-    return json.loads(text, parse_constant=refuse)
-
 
 REFUSED = {
     "--layer 9": "--layer 9: this model has layers 0–2.",

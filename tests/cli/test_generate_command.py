@@ -9,24 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from in_process import Ran, glass
+from in_process import glass, text_of
 from model_folders import END, byte_level, write_folder
 from random_llama import settings
 from terminal import GLASS, environment, in_terminal
 from terminal import glass as glass_apart
 
 from glasscli.cli.generate import EPILOG
-
-
-@pytest.fixture
-def model(tiny_model_folder: Path) -> list[str]:
-    return ["generate", "-m", str(tiny_model_folder)]
-
-
-def text_of(run: Ran) -> str:
-    assert run.code == 0, run.err
-    return run.out
-
 
 # -- wrong usage: exit 2, a line that says what is wrong, nothing on stdout -------------------------------------------
 

@@ -4,19 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from in_process import Ran, glass
+from in_process import glass, text_of
 
 from glasscli.cli import prompt_text
-
-
-@pytest.fixture
-def model(tiny_model_folder: Path) -> list[str]:
-    return ["generate", "-m", str(tiny_model_folder)]
-
-
-def text_of(run: Ran) -> str:
-    assert run.code == 0, run.err
-    return run.out
 
 
 def test_prompts_of_a_file_get_the_texts_of_single_runs_in_order(model: list[str], tmp_path: Path) -> None:

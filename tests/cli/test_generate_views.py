@@ -1,29 +1,15 @@
 """What each form of `glass generate` looks like: JSON fields, the table of choices, the footer, the tints."""
 
-import json
 import math
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from in_process import glass
 from rich.cells import cell_len
+from strict_json import strict
 from terminal import in_terminal
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
-
-
-@pytest.fixture
-def model(tiny_model_folder: Path) -> list[str]:
-    return ["generate", "-m", str(tiny_model_folder)]
-
-
-def strict(data: str) -> Any:
-    def refuse(constant: str) -> None:
-        raise AssertionError(f"{constant} is no JSON")
-
-    return json.loads(data, parse_constant=refuse)
 
 
 # -- JSON -------------------------------------------------------------------------------------------------------------

@@ -17,11 +17,6 @@ ESC = "\x1b"
 FOR_EVER = ["Once", "-n", "100000000", "--overflow", "slide", "--ignore-eos", "--seed", "1"]
 
 
-@pytest.fixture
-def model(tiny_model_folder: Path) -> list[str]:
-    return ["generate", "-m", str(tiny_model_folder)]
-
-
 # -- closed and full outputs ------------------------------------------------------------------------------------------
 
 

@@ -15,11 +15,6 @@ from terminal import GLASS, Terminal, environment, glass
 FOR_EVER = ["Once", "-n", "100000000", "--overflow", "slide", "--ignore-eos", "--seed", "1"]
 
 
-@pytest.fixture
-def model(tiny_model_folder: Path) -> list[str]:
-    return ["generate", "-m", str(tiny_model_folder)]
-
-
 def test_ctrl_c_on_a_terminal_keeps_the_text_and_ends_the_line(model: list[str]) -> None:
     terminal = Terminal(*model, *FOR_EVER, NO_COLOR="1")
     shown = terminal.read(300)

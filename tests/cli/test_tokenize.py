@@ -1,17 +1,16 @@
 """`glass tokenize` as it is typed: pages at many widths, JSON, stdin, and what must not reach a terminal."""
 
 import io
-import json
 import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from model_folders import END, byte_level, sentencepiece_like
 from rich.cells import cell_len
+from strict_json import strict
 from tokenizers import Tokenizer
 
 from glasscli.cli.app import main
@@ -46,13 +45,6 @@ def fails(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str]:
     return code, err
 
 
-def parsed(text: str) -> Any:
-    def refuse(name: str) -> None:
-        raise AssertionError(f"{name} is not JSON")
-
-    return json.loads(text, parse_constant=refuse)
-
-
 def test_a_row_a_token(capsys: pytest.CaptureFixture[str], folder: str) -> None:
     out = run(capsys, "-m", folder, "the é")
     assert out.splitlines()[:6] == [
@@ -75,14 +67,14 @@ def test_no_line_is_too_wide_and_no_id_is_lost(
     out = run(capsys, "-m", folder, TEXT, *merges)
     assert max(map(cell_len, out.splitlines())) <= columns
     assert out.replace("\n", "").isprintable()
-    ids = [token["id"] for token in parsed(run(capsys, "-m", folder, TEXT, "--json"))["tokens"]]
+    ids = [token["id"] for token in strict(run(capsys, "-m", folder, TEXT, "--json"))["tokens"]]
     rows = [line.split() for line in out.split("merges")[0].splitlines()[1:]]
     shown = {int(row[0]): int(row[1]) for row in rows if len(row) > 1 and row[0].isdecimal() and row[1].isdecimal()}
     assert [shown[i] for i in range(len(ids))] == ids
 
 
 def test_json_has_everything(capsys: pytest.CaptureFixture[str], folder: str) -> None:
-    found = parsed(run(capsys, "-m", folder, TEXT, "--json", "--merges"))
+    found = strict(run(capsys, "-m", folder, TEXT, "--json", "--merges"))
     assert found["schema"] == "glass.tokens/1"
     assert found["text"] == TEXT
     own = [token for token in found["tokens"] if token["kind"] == "text"]
