@@ -39,3 +39,8 @@ def scripted(loaded: LoadedModel, script: str | Sequence[int]) -> LoadedModel:
     """`loaded` with a model that writes `script`: token ids, or a text."""
     ids = loaded.encode(script)[1:] if isinstance(script, str) else script
     return replace(loaded, model=Scripted(loaded, ids))  # type: ignore[arg-type]
+
+
+def logits_of(*probabilities: float) -> Array:
+    """Logits whose softmax is `probabilities`."""
+    return np.log(np.array(probabilities)).astype(np.float32)
