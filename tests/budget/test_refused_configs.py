@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from family_cases import LLAMA
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_families import LLAMA
 
 from glasscli.budget.families import layout
 from glasscli.budget.kinds import Kind
