@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from engines import Engine
 from tables import compare
-from timing import medians, seconds, take_turns
+from timing import medians, seconds_to_write, take_turns
 
 N_TOKENS, ROUNDS = 128, 15
 AIMS = {"llama.cpp": 0.9, "transformers": 15, "glassllm": 10}
@@ -12,18 +12,6 @@ AIMS = {"llama.cpp": 0.9, "transformers": 15, "glassllm": 10}
 
 def decode(engines: Sequence[Engine], prompt: list[int]) -> str:
     """Median tokens per second of greedy decoding, prefill excluded."""
-    costs = medians(take_turns({e.name: lambda e=e: one_text(e, prompt) for e in engines}, ROUNDS))
+    costs = medians(take_turns({e.name: lambda e=e: seconds_to_write(e, prompt, N_TOKENS) for e in engines}, ROUNDS))
     title = f"decode: {N_TOKENS} tokens behind a prompt of {len(prompt)}, medians of {ROUNDS} rounds"
     return compare(title, costs, "tokens/s", N_TOKENS, AIMS)
-
-
-def one_text(engine: Engine, prompt: list[int]) -> float:
-    """Seconds to write `N_TOKENS`, each fed back."""
-    token_id = engine.prefill(prompt)
-
-    def write() -> None:
-        chosen = token_id
-        for _ in range(N_TOKENS):
-            chosen = engine.step(chosen)
-
-    return seconds(write)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from statistics import median
 from time import process_time
 
+from engines import BatchEngine, Engine
+
 
 def seconds(run: Callable[[], object]) -> float:
     """CPU time of one call, all threads of this process together, without a pause for garbage."""
@@ -39,3 +41,15 @@ def take_turns(measures: Mapping[str, Callable[[], float]], rounds: int) -> dict
 def medians(given: Mapping[str, list[float]]) -> dict[str, float]:
     """The median of each."""
     return {name: median(values) for name, values in given.items()}
+
+
+def seconds_to_write(engine: Engine | BatchEngine, prompt: list[int] | list[list[int]], n_tokens: int) -> float:
+    """Seconds for `n_tokens` behind `prompt`, prefill excluded, each token fed back; of every sequence, if several."""
+    first = engine.prefill(prompt)
+
+    def write() -> None:
+        chosen = first
+        for _ in range(n_tokens):
+            chosen = engine.step(chosen)
+
+    return seconds(write)
