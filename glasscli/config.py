@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from glasscli.config_fields import flag, positive, short, token_ids, whole
 from glasscli.errors import ConfigError
-from glasscli.folder import disguise, file_inside, read_limited
+from glasscli.folder import disguise, file_inside, plain, read_limited
 
 ARCHITECTURE = "LlamaForCausalLM"
-_LARGEST = 10**9  # no real dimension comes near; a larger one is a damaged file
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not valid JSON ({_short(str(error))[1:-1]})") from None
+        raise ConfigError(f"{path}: not valid JSON ({plain(str(error))})") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{path}: expected a JSON object, found {type(document).__name__}")
     return document
@@ -137,42 +137,42 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def _translate(settings: Mapping[str, Any]) -> ModelConfig:
     _check_architecture(settings)
-    dim = _whole(settings, "hidden_size")
-    n_heads = _whole(settings, "num_attention_heads")
+    dim = whole(settings, "hidden_size")
+    n_heads = whole(settings, "num_attention_heads")
     if settings.get("head_dim") is None and dim % n_heads:
         raise ConfigError(
             f"hidden_size {dim} is no multiple of num_attention_heads {n_heads}, and head_dim is not given",
             "head_dim",
         )
-    vocab_size = _whole(settings, "vocab_size")
+    vocab_size = whole(settings, "vocab_size")
     return ModelConfig(
-        n_layers=_whole(settings, "num_hidden_layers", largest=100_000),
+        n_layers=whole(settings, "num_hidden_layers", largest=100_000),
         n_heads=n_heads,
-        n_kv_heads=_whole(settings, "num_key_value_heads", n_heads),
-        head_dim=_whole(settings, "head_dim", dim // n_heads),
+        n_kv_heads=whole(settings, "num_key_value_heads", n_heads),
+        head_dim=whole(settings, "head_dim", dim // n_heads),
         dim=dim,
-        ffn_dim=_whole(settings, "intermediate_size"),
+        ffn_dim=whole(settings, "intermediate_size"),
         vocab_size=vocab_size,
-        max_seq_len=_whole(settings, "max_position_embeddings", 2048),
-        norm_eps=_positive(settings, "rms_norm_eps", 1e-6),
+        max_seq_len=whole(settings, "max_position_embeddings", 2048),
+        norm_eps=positive(settings, "rms_norm_eps", 1e-6),
         rope=_rope(settings),
-        tied=_flag(settings, "tie_word_embeddings"),
-        attention_bias=_flag(settings, "attention_bias"),
-        mlp_bias=_flag(settings, "mlp_bias"),
-        bos_ids=_ids(settings, "bos_token_id", vocab_size),
-        eos_ids=_ids(settings, "eos_token_id", vocab_size),
+        tied=flag(settings, "tie_word_embeddings"),
+        attention_bias=flag(settings, "attention_bias"),
+        mlp_bias=flag(settings, "mlp_bias"),
+        bos_ids=token_ids(settings, "bos_token_id", vocab_size),
+        eos_ids=token_ids(settings, "eos_token_id", vocab_size),
     )
 
 
 def _check_architecture(settings: Mapping[str, Any]) -> None:
     named = settings.get("architectures")
     if named is not None and (not isinstance(named, list) or ARCHITECTURE not in named):
-        raise ConfigError(f"architectures is {_short(named)}; glass runs {ARCHITECTURE} only", "architectures")
+        raise ConfigError(f"architectures is {short(named)}; glass runs {ARCHITECTURE} only", "architectures")
     model_type = settings.get("model_type", "llama" if named else None)
     if model_type != "llama":
-        raise ConfigError(f"model_type is {_short(model_type)}; glass runs 'llama' only", "model_type")
+        raise ConfigError(f"model_type is {short(model_type)}; glass runs 'llama' only", "model_type")
     if (act := settings.get("hidden_act", "silu")) not in ("silu", "swish"):
-        raise ConfigError(f"hidden_act is {_short(act)}; glass computes SwiGLU, which needs 'silu'", "hidden_act")
+        raise ConfigError(f"hidden_act is {short(act)}; glass computes SwiGLU, which needs 'silu'", "hidden_act")
     if settings.get("quantization_config") is not None:
         raise ConfigError(
             "quantization_config is set; glass reads float32, float16 and bfloat16 weights",
@@ -185,72 +185,25 @@ def _rope(settings: Mapping[str, Any]) -> RopeScaling:
     given = settings.get(field)
     given = {} if given is None else given
     if not isinstance(given, Mapping):
-        raise ConfigError(f"{field} is {_short(given)}; expected an object", field)
+        raise ConfigError(f"{field} is {short(given)}; expected an object", field)
     older = settings.get("rope_scaling")
     if older not in (None, {}, given):
         raise ConfigError("rope_scaling and rope_parameters say different things; keep the right one", "rope_scaling")
     kind = given.get("rope_type", given.get("type", "default"))
-    theta = _positive(given, "rope_theta", _positive(settings, "rope_theta", 10000.0))
+    theta = positive(given, "rope_theta", positive(settings, "rope_theta", 10000.0))
     partial = given.get("partial_rotary_factor", settings.get("partial_rotary_factor"))
     if partial not in (None, 1, 1.0):
         raise ConfigError(
-            f"partial_rotary_factor is {_short(partial)}; glass rotates whole heads", "partial_rotary_factor"
+            f"partial_rotary_factor is {short(partial)}; glass rotates whole heads", "partial_rotary_factor"
         )
     if kind == "default":
         return RopeScaling(theta=theta)
     if kind == "linear":
-        return RopeScaling("linear", theta, factor=_positive(given, "factor"))
+        return RopeScaling("linear", theta, factor=positive(given, "factor"))
     if kind == "llama3":
-        low, high = _positive(given, "low_freq_factor"), _positive(given, "high_freq_factor")
+        low, high = positive(given, "low_freq_factor"), positive(given, "high_freq_factor")
         if low >= high:
             raise ConfigError(f"{field}: low_freq_factor {low} must be below high_freq_factor {high}", field)
-        trained = _whole(given, "original_max_position_embeddings")
-        return RopeScaling("llama3", theta, _positive(given, "factor"), low, high, trained)
-    raise ConfigError(f"{field} has type {_short(kind)}; glass knows default, linear and llama3", field)
-
-
-def _whole(settings: Mapping[str, Any], field: str, default: int | None = None, largest: int = _LARGEST) -> int:
-    value = settings.get(field)
-    value = default if value is None else value
-    if value is None:
-        raise ConfigError(f"{field} is missing", field)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= largest:
-        raise ConfigError(f"{field} is {_short(value)}; expected a whole number from 1 to {largest:,}", field)
-    return value
-
-
-def _positive(settings: Mapping[str, Any], field: str, default: float | None = None) -> float:
-    value = settings.get(field)
-    value = default if value is None else value
-    if value is None:
-        raise ConfigError(f"{field} is missing", field)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 1e-30 <= value <= 1e30:  # past these, float32 would divide by zero or overflow
-        raise ConfigError(f"{field} is {_short(value)}; expected a number from 1e-30 to 1e30", field)
-    return float(value)
-
-
-def _flag(settings: Mapping[str, Any], field: str) -> bool:
-    value = settings.get(field)
-    value = False if value is None else value
-    if not isinstance(value, bool):
-        raise ConfigError(f"{field} is {_short(value)}; expected true or false", field)
-    return value
-
-
-def _ids(settings: Mapping[str, Any], field: str, vocab_size: int) -> tuple[int, ...]:
-    value = settings.get(field)
-    ids = [] if value is None else value if isinstance(value, list) else [value]
-    for token_id in ids:
-        if isinstance(token_id, bool) or not isinstance(token_id, int):
-            raise ConfigError(f"{field} is {_short(value)}; expected a token id, a list of them, or null", field)
-    # Some folders name ids past the embedding (added tokens that were never trained): they can't be produced.
-    return tuple(token_id for token_id in dict.fromkeys(ids) if 0 <= token_id < vocab_size)
-
-
-def _short(value: object) -> str:
-    try:
-        text = repr(value)
-    except RecursionError:
-        return f"a {type(value).__name__} nested too deep to show"
-    return text if len(text) <= 60 else f"{text[:57]}..."
+        trained = whole(given, "original_max_position_embeddings")
+        return RopeScaling("llama3", theta, positive(given, "factor"), low, high, trained)
+    raise ConfigError(f"{field} has type {short(kind)}; glass knows default, linear and llama3", field)
