@@ -75,6 +75,11 @@ def printable(text: str, keep: str = "") -> str:
     return "".join(c if c in keep or not _steers(c) else _escape(c) for c in text)
 
 
+def in_ascii(text: str, table: Mapping[str, str]) -> str:
+    """`text` in ASCII: `table` says what stands for a character, any other becomes an escape."""
+    return "".join(table.get(c, c) for c in text).encode("ascii", "backslashreplace").decode()
+
+
 def _steers(c: str) -> bool:
     code = ord(c)
     return (

@@ -8,7 +8,17 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from glasscli.cli.console import Color, is_terminal, printable, rich_console, unicode_ok, use_color, width, write
+from glasscli.cli.console import (
+    Color,
+    in_ascii,
+    is_terminal,
+    printable,
+    rich_console,
+    unicode_ok,
+    use_color,
+    width,
+    write,
+)
 from glasscli.cli.views.cells import pad
 from glasscli.dump import Token
 from glasscli.pieces import label_of
@@ -50,9 +60,7 @@ class Page:
     def safe(self, text: str) -> str:
         """`text` in characters that this page can show, none of which steers a terminal."""
         text = printable(text)
-        if self.unicode:
-            return text
-        return "".join(_ASCII.get(c, c) for c in text).encode("ascii", "backslashreplace").decode()
+        return text if self.unicode else in_ascii(text, _ASCII)
 
     def token(self, token: Token) -> str:
         """A token's label."""

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from glasscli.cli.console import NARROWEST, WIDEST, Color, printable, unicode_ok, use_color
-from glasscli.cli.views.generate_text import DIM, RESET, tint_legend
+from glasscli.cli.console import NARROWEST, WIDEST, Color, in_ascii, printable, unicode_ok, use_color
+from glasscli.cli.views.generate_text import ASCII, DIM, RESET, tint_legend
 from glasscli.generation import Generation
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _write(lines: list[str], color: Color) -> None:
     dim, reset = (DIM, RESET) if use_color(color, sys.stderr) else ("", "")
     text = "".join(f"{dim}{line}{reset}\n" for line in lines)
     if not unicode_ok(sys.stderr):
-        text = text.replace("─", "-").replace("·", "|").encode("ascii", "backslashreplace").decode()
+        text = in_ascii(text, ASCII)
     try:
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from rich.cells import cell_len
 
-from glasscli.cli.console import Color, unicode_ok, use_color, width, write
+from glasscli.cli.console import Color, in_ascii, unicode_ok, use_color, width, write
 from glasscli.cli.views.cells import pad
-from glasscli.cli.views.generate_text import DIM, RESET
+from glasscli.cli.views.generate_text import ASCII, DIM, RESET
 from glasscli.continuation import Step
 from glasscli.errors import TokenizerError
 from glasscli.generation import Generation
@@ -100,7 +100,7 @@ class ProbsView:
 
     def _line(self, text: str, dim: bool = False) -> None:
         if not self._unicode:
-            text = text.replace("→", "->").replace("·", "|").replace("−", "-").replace("…", "~")
+            text = in_ascii(text, ASCII)
         write(f"{DIM}{text}{RESET}" if dim and self._colored else text)
         sys.stdout.flush()
 

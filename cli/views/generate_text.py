@@ -7,6 +7,7 @@ from glasscli.continuation import Step
 from glasscli.generation import Generation
 
 DIM, RESET = "\x1b[2m", "\x1b[0m"
+ASCII = {"─": "-", "·": "|", "→": "->", "−": "-", "…": "~"}  # what stands for a character without Unicode
 
 # Surprise in bits, the tint from there on (256-colour background and foreground), dark to bright.
 TINTS = ((1.0, 17, 255), (3.0, 24, 255), (5.0, 66, 255), (7.0, 143, 16), (9.0, 221, 16))

@@ -14,7 +14,7 @@ from glasscli.cli.console import Color
 if TYPE_CHECKING:
     from rich.text import Text
 
-ASCII = str.maketrans(
+ASCII = (
     {"×": "x", "·": "-", "−": "-", "→": "->", "≤": "<=", "≈": "~", "…": "~", "█": "#", "─": "-", "²": "^2"}
     | {"▏": ".", "▎": ".", "▍": ":", "▌": ":", "▋": "+", "▊": "+", "▉": "#", "│": "|", "┤": "|", "└": "+"}
     | {"µ": "u", "✓": "ok", "✗": "no", "⌈": "ceil(", "⌉": ")", "–": "-"}
@@ -46,7 +46,7 @@ class Screen:
     def plain(self, text: str) -> str:
         """`text` with nothing that could steer the terminal, in ASCII if the terminal can't do more."""
         text = console.printable(text)
-        return text if self.unicode else text.translate(ASCII)
+        return text if self.unicode else console.in_ascii(text, ASCII)
 
     def paint(self, text: str, style: str) -> str:
         """`text` in `style` (words of CODES), if this screen has colours."""
