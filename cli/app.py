@@ -37,7 +37,7 @@ def help_text() -> str:
         f"{commands}\n\n"
         f"Examples:\n{EXAMPLES}\n\n"
         "Exit: 0 done, 1 the model or the data is at fault, 2 wrong usage, 130 Ctrl-C\n"
-        "glass COMMAND --help tells the options of a command."
+        "glass COMMAND --help: the options of a command; glass --version: which glass"
     )
 
 

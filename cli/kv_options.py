@@ -56,7 +56,8 @@ Tokens = Annotated[
 ]
 Batch = Annotated[str | None, text("--batch", "N", "Sequences held at once [default: 1].")]
 Dtype = Annotated[
-    str | None, text("--dtype", "TYPE", "Of K and V: f16, bf16, fp8, q8_0, q4_0 … [default: the model's].")
+    str | None,
+    text("--dtype", "TYPE", "Of K and V: f16, bf16, fp8, q8_0, q4_0 … [default: the model's, f16 with --hq]."),
 ]
 KDtype = Annotated[str | None, text("--k-dtype", "TYPE", "Of K alone.")]
 VDtype = Annotated[str | None, text("--v-dtype", "TYPE", "Of V alone.")]

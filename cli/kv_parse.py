@@ -215,9 +215,8 @@ def known_settings() -> str:
     """Every setting of every engine and what it is unless set, as a block of the help, 78 columns wide."""
     lines = []
     for engine, options in ENGINE_OPTIONS.items():
-        if engine != "logical":
-            lines += [f"  {engine}"] if options else []
-        for name, option in options.items() if engine != "logical" else ():
+        lines += [f"  {engine}"] if options else []
+        for name, option in options.items():
             first, *more = wrap(option.says, 44)
             lines.append(f"    {f'{name}={str(option.default).lower()}':<29} {first}")
             lines += [" " * 34 + text for text in more]
