@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -101,16 +101,13 @@ def rich_console(color: Color = Color.auto) -> "Console":
     from rich.console import Console
 
     colored = use_color(color)
+    depth: Literal["truecolor", "256"] = "truecolor" if "truecolor" in os.environ.get("COLORTERM", "") else "256"
     return Console(
         file=sys.stdout,
         width=width(),
         height=100,  # Rich ignores the width under TERM=dumb unless a height is given too
         force_terminal=colored,
-        color_system="truecolor"
-        if colored and "truecolor" in os.environ.get("COLORTERM", "")
-        else "256"
-        if colored
-        else None,
+        color_system=depth if colored else None,
         no_color=not colored,
         markup=False,
         highlight=False,
