@@ -55,10 +55,12 @@ class LlamaCpp:
 
     @property
     def unified(self) -> bool:
+        """Whether all sequences share one stream of cells."""
         return bool(self.request.option("kv_unified"))
 
     @property
     def pad(self) -> int:
+        """Streams are rounded up to a multiple of so many cells."""
         return int(self.request.option("kv_pad"))
 
     def choose_dtypes(self) -> Dtypes:

@@ -94,6 +94,7 @@ def shard_all(layout: Layout, tp: int) -> dict[Kind, Kind]:
 
 
 def split_over(layout: Layout, tp: int) -> dict[Kind, Kind]:
+    """As `shard_all`, but raises UnevenError, which names what does not divide and nothing more."""
     if layout.n_heads is not None:
         divide(layout.n_heads, tp, "query heads")
     return {part: shard(part, tp) for layer in dict.fromkeys(layout.layers) for part in layer.parts}

@@ -61,6 +61,7 @@ class Vllm:
 
     @property
     def expanded(self) -> bool:
+        """Whether MLA caches the keys and values of every head."""
         return bool(self.request.option("mla_expanded"))
 
     def choose_dtypes(self) -> Dtypes:
@@ -168,6 +169,7 @@ class Vllm:
 
     @property
     def step(self) -> int:
+        """Tokens that one step may add."""
         return int(self.request.option("max_num_batched_tokens"))
 
     def notes(self) -> tuple[str, ...]:

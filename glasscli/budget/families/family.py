@@ -67,6 +67,7 @@ def layers(read: Fields, family: Family) -> list[Kind]:
 
 
 def layer_count(read: Fields) -> int:
+    """How many layers the config claims; more than glass lays out are refused."""
     n: int = read.integer(*LAYERS)
     if n > MAX_LAYERS:
         read.refuse(read.named(*LAYERS), f"is {n}: glass lays out at most {MAX_LAYERS} layers")

@@ -39,9 +39,11 @@ class Fields:
         return Fields({**self.config, **changes}, self.prefix, self.defaults, self.engine, self.notes)
 
     def refuse(self, field: str, why: str) -> NoReturn:
+        """Raises ConfigError that names `field`."""
         raise ConfigError(f"{self.prefix}{field} {why}", field=self.prefix + field)
 
     def note(self, text: str) -> None:
+        """Keep a sentence worth telling, once."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -87,6 +89,7 @@ class Fields:
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
+        """True or false; `default` where it is absent or null."""
         value = self.get(name)
         if value is None:
             return default

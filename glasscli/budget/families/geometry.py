@@ -29,6 +29,7 @@ POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "max_seque
 
 
 def n_heads(read: Fields) -> int:
+    """Query heads."""
     return int(read.integer(*HEADS))
 
 
@@ -140,4 +141,5 @@ def owns_index(read: Fields, layer: int) -> bool:
 
 
 def nothing(read: Fields, layer: int) -> Kind:
+    """A layer without a cache: an MLP."""
     return NoCache()

@@ -26,6 +26,7 @@ def exaone(read: Fields, n: int) -> list[str]:
 
 
 def flint(read: Fields, n: int) -> list[str]:
+    """Flint: full on the first two layers, on 5, 9, 13 … and on the last; the rest slides."""
     return [FULL if i < 2 or i % 4 == 1 or i == n - 1 else SLIDING for i in range(n)]
 
 
@@ -76,22 +77,26 @@ def from_max_window_layers(read: Fields, n: int) -> list[str]:
 
 
 def reference(read: Fields, n: int) -> list[str]:
+    """Unlimited-OCR: every layer slides over what is generated, where a window is given."""
     slides = read.get("sliding_window") is not None
     return ["reference_sliding_attention" if slides else FULL] * n
 
 
 def dots3(read: Fields, n: int) -> list[str]:
+    """dots3: full on the first two layers and on 5, 9, 13 …; the rest slides, unless that is switched off."""
     slides = read.flag("use_sliding_window", True)
     return [FULL if not slides or i < 2 or i % 4 == 1 else SLIDING for i in range(n)]
 
 
 def jamba(read: Fields, n: int) -> list[str]:
+    """Jamba: attention on one layer of each attn_layer_period, Mamba on the others."""
     period: int = read.integer("attn_layer_period")
     offset: int = read.integer("attn_layer_offset", least=0)
     return [FULL if i % period == offset else LINEAR for i in range(n)]
 
 
 def bamba(read: Fields, n: int) -> list[str]:
+    """Bamba: attention on the layers that attn_layer_indices lists, Mamba-2 on the others."""
     if not read.has("attn_layer_indices"):
         return [LINEAR] * n
     return listed("attn_layer_indices", FULL, LINEAR)(read, n)
@@ -101,24 +106,28 @@ NEMOTRON_LETTERS = {"M": LINEAR, "E": "moe", "*": FULL, "-": "mlp"}
 
 
 def nemotron_h(read: Fields, n: int) -> list[str]:
+    """Nemotron-H: a letter for each layer, unless the types are listed."""
     if read.has("hybrid_override_pattern"):
         return letters("hybrid_override_pattern", NEMOTRON_LETTERS)(read, n)
     return read.refuse("layers_block_type", "is missing, and so is hybrid_override_pattern")
 
 
 def zamba(read: Fields, n: int) -> list[str]:
+    """Zamba: two Mamba layers and a hybrid one, then a hybrid in each attn_layer_period."""
     period: int = read.integer("attn_layer_period")
     offset: int = read.integer("attn_layer_offset", least=0)
     return [LINEAR, LINEAR, HYBRID] + [HYBRID if i % period == offset else LINEAR for i in range(n - 3)]
 
 
 def zamba2(read: Fields, n: int) -> list[str]:
+    """Zamba 2: hybrids on the layers that hybrid_layer_ids lists."""
     if read.has("hybrid_layer_ids"):
         return listed("hybrid_layer_ids", HYBRID, LINEAR)(read, n)
     return read.refuse("layers_block_type", "is missing: expected the type of each layer")
 
 
 def olmo_hybrid(read: Fields, n: int) -> list[str]:
+    """Olmo-Hybrid: every fourth layer attends; in a model of fewer the last one does."""
     types = every(4, FULL, LINEAR)(read, n)
     return types if FULL in types else [*types[:-1], FULL]
 
@@ -140,12 +149,14 @@ def minimax(read: Fields, n: int) -> list[str]:
 
 
 def lfm2(read: Fields, n: int) -> list[str]:
+    """LFM2: attention on the layers that full_attn_idxs lists, short convolutions on the others."""
     if not read.has("full_attn_idxs"):
         return [FULL] * n
     return listed("full_attn_idxs", FULL, "conv")(read, n)
 
 
 def lfm3(read: Fields, n: int) -> list[str]:
+    """LFM3: full on layers 2, 6, 10 …, sliding on 4, 8, 12 …, short convolutions on the others."""
     return [FULL if i % 4 == 2 else SLIDING if i % 4 == 0 and i else "conv" for i in range(n)]
 
 

@@ -17,6 +17,7 @@ PAIRS = frozenset({"encoder-decoder", "vision-encoder-decoder", "speech-encoder-
 
 @cache
 def classes() -> Mapping[str, Mapping[str, Any]]:
+    """What classes.json holds, by model type."""
     return json.loads(Path(__file__).with_name("classes.json").read_text(encoding="utf-8"))
 
 

@@ -48,6 +48,7 @@ def deci(read: Fields) -> Fields:
 
 
 def deci_layer(read: Fields, layer: int) -> Kind:
+    """DeciLM: a layer of the later files or of the earlier ones."""
     return full(read, layer) if not read.has("block_configs") else special.block_configs(read, layer)
 
 
@@ -109,6 +110,7 @@ def with_convolution(attention: Kind, columns: int) -> Kind:
 
 
 def baichuan_full(read: Fields, layer: int) -> Kind:
+    """Baichuan-M1: its other layers attend to everything."""
     return with_convolution(full(read, layer), read.integer("conv_window") - 1)
 
 

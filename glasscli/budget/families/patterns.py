@@ -30,6 +30,7 @@ def uniform(read: Fields, n: int) -> list[str]:
 
 
 def always(word: str) -> Pattern:
+    """The same word for every layer."""
     return lambda read, n: [word] * n
 
 
@@ -56,6 +57,7 @@ def from_first(period: int | str, fallback: int = 4) -> Pattern:
 
 
 def last_is_full(inner: Pattern) -> Pattern:
+    """`inner`, but full attention on the last layer."""
     return lambda read, n: [*inner(read, n)[:-1], FULL]
 
 
@@ -113,4 +115,5 @@ def from_last(period: int) -> Pattern:
 
 
 def cycle(*words: str) -> Pattern:
+    """`words`, over and over."""
     return lambda read, n: [words[i % len(words)] for i in range(n)]

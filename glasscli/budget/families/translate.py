@@ -27,6 +27,7 @@ def multi_query(read: Fields) -> Fields:
 
 
 def chatglm(read: Fields) -> Fields:
+    """ChatGLM counts key/value heads in multi_query_group_num, where multi_query_attention is true."""
     grouped = read.flag("multi_query_attention")
     return read.over({"num_key_value_heads": read.integer("multi_query_group_num") if grouped else n_heads(read)})
 
