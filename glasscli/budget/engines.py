@@ -7,7 +7,7 @@ have rules of their own, live in `vllm` and `llama_cpp`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from glasscli.budget import hf_cache
 from glasscli.budget.dtypes import dtype_named, row_bytes
@@ -70,6 +70,20 @@ def choose_dtypes(request: Request) -> Dtypes:
     index = request.index_dtype or ("fp8_block128" if k == "fp8_ds_mla" else k)
     state = dtype_named(request.state_dtype).name if request.state_dtype else None
     return Dtypes(model, k, v, dtype_named(index).name, state=state)
+
+
+def as_mathematics(request: Request, dtypes: Dtypes, **more: Any) -> Request:
+    """What `request` needs in `dtypes` with no engine's padding; one unsplit copy, up to what `more` sets."""
+    return Request(
+        request.logical or request.layout,
+        request.tokens,
+        request.batch,
+        k_dtype=dtypes.k,
+        v_dtype=dtypes.v,
+        index_dtype=dtypes.index,
+        encoder_tokens=request.encoder,
+        **more,
+    )
 
 
 def refuse(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from glasscli.budget.engines import Engine, total, up
+from glasscli.budget.engines import Engine, as_mathematics, total, up
 from glasscli.budget.explain import explained
 from glasscli.budget.kinds import CompressedAttention, Kind
 from glasscli.budget.request import Request
@@ -102,14 +102,5 @@ def line_of(sizer: Sizer, part: Kind) -> Line:
 
 def needed(request: Request, engine: Engine) -> int:
     """What one copy of the model needs in these dtypes, nothing padded and nothing split."""
-    bare = Request(
-        request.logical or request.layout,
-        request.tokens,
-        request.batch,
-        k_dtype=engine.dtypes.k,
-        v_dtype=engine.dtypes.v,
-        index_dtype=engine.dtypes.index,
-        encoder_tokens=request.encoder,
-        prefix_shared=request.prefix_shared,
-    )
+    bare = as_mathematics(request, engine.dtypes, prefix_shared=request.prefix_shared)
     return Sizer(bare).total(request.tokens, request.batch)

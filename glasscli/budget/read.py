@@ -5,10 +5,10 @@ shares it, so the arithmetic done for a byte (the intensity) is near one for MHA
 Source: Shazeer 2019, arXiv:1911.02150, section 2.4.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
-from glasscli.budget.engines import total
+from glasscli.budget.engines import as_mathematics, total
 from glasscli.budget.kinds import (
     CrossAttention,
     FullAttention,
@@ -48,16 +48,7 @@ def decode_read(request: Request) -> Read:
     itself.
     """
     dtypes = Sizer(request).engine.dtypes
-    bare = replace(
-        Request(request.logical or request.layout, request.tokens, request.batch),
-        k_dtype=dtypes.k,
-        v_dtype=dtypes.v,
-        index_dtype=dtypes.index,
-        state_dtype=dtypes.state,
-        encoder_tokens=request.encoder,
-        tp=request.tp,
-        dp=request.dp,
-    )
+    bare = as_mathematics(request, dtypes, state_dtype=dtypes.state, tp=request.tp, dp=request.dp)
     sizer = Sizer(bare)
     sequences = -(-request.batch // request.dp)
     read = sizer.total(request.tokens, request.batch)
