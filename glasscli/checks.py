@@ -44,11 +44,6 @@ def check_layer(trace: LayerTrace, config: ModelConfig) -> dict[str, Check]:
     return {check.step: check for check in checks}
 
 
-def kv_head_of(trace: LayerTrace, config: ModelConfig) -> list[int]:
-    """Which key/value head each query head reads, found from the numbers: the one whose keys fit its scores best."""
-    return [int(head) for head in _score_errors(trace, config).argmin(axis=1)]
-
-
 def _score_errors(trace: LayerTrace, config: ModelConfig) -> Array:
     """How far the scores of some rows are from those recomputed with each head of the cache: the largest, [H, K]."""
     rows = _some_rows(trace)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from dump_cases import PROMPT, tiny, tiny_decode, tiny_dump, write_folder
 
-from glasscli.checks import bound, check_layer, describe_sharing, kv_head_of
+from glasscli.checks import bound, check_layer, describe_sharing
 from glasscli.checks import tiny as tiny_number
 from glasscli.dump import (
     MAX_TRACE_BYTES,
@@ -81,10 +81,18 @@ def test_weight_on_hidden_cells_is_found() -> None:
     assert check.text == "HIDDEN CELLS GET 1e-06"
 
 
-@pytest.mark.parametrize(("kind", "heads"), [("gqa", [0, 0, 1, 1]), ("mha", [0, 1, 2, 3]), ("mqa", [0, 0, 0, 0])])
-def test_which_kv_head_a_query_head_reads_is_found_from_the_numbers(kind: str, heads: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "sharing"),
+    [
+        ("gqa", "q0 q1 → kv0  q2 q3 → kv1"),
+        ("mha", "q0 → kv0  q1 → kv1  q2 → kv2  q3 → kv3"),
+        ("mqa", "q0 q1 q2 q3 → kv0"),
+    ],
+)
+def test_which_kv_head_a_query_head_reads_is_found_from_the_numbers(kind: str, sharing: str) -> None:
     dump = tiny_dump(kind)
-    assert kv_head_of(dump.layers[0], dump.config) == heads
+    check = check_layer(dump.layers[0], dump.config)["scores"]
+    assert (check.ok, check.text) == (True, sharing)
 
 
 def test_query_heads_read_their_own_group() -> None:
