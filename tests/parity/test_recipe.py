@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 
+from glasscli.weights.recipe.average import average, begin_branch
 from glasscli.weights.recipe.data import IGNORE, Corpus, Story, cut_windows, fill_batches, read_stories
 from glasscli.weights.recipe.export import choose_dtype, export, greedy, rounded, try_dtypes
 from glasscli.weights.recipe.heads import measure, patterns
@@ -19,6 +20,7 @@ from glasscli.weights.recipe.muon import orthogonalise
 from glasscli.weights.recipe.names import POOL_OF
 from glasscli.weights.recipe.settings import Settings
 from glasscli.weights.recipe.tokenizer import END_ID, train_tokenizer
+from glasscli.weights.recipe.train import Run
 
 SHAPE = Shape(vocab_size=300, dim=32, n_layers=2, n_heads=2, n_kv_heads=1, head_dim=16, ffn_dim=48)
 STORIES = [
@@ -33,6 +35,7 @@ STORIES = [
 TRAIN = f"""
 import sys, torch
 from pathlib import Path
+from glasscli.weights.recipe.average import average, begin_branch
 from glasscli.weights.recipe.data import Corpus
 from glasscli.weights.recipe.evaluate import HeldOut
 from glasscli.weights.recipe.model import Shape
@@ -42,10 +45,12 @@ from glasscli.weights.recipe.train import Run
 torch.set_num_threads(1)
 stories = {STORIES!r}
 folder = Path(sys.argv[1])
-settings = Settings(total_tokens=9_000, decay_tokens=3_000, warmup_tokens=500, batch_tokens=512)
+settings = Settings(
+    total_tokens=9_000, decay_tokens=3_000, branch_tokens=4_000, warmup_tokens=500, batch_tokens=512
+)
 tokenizer = load_or_train(folder / "tokenizer.json", stories, 300)
 run = Run(folder, settings, {SHAPE!r}, compiled=False)
-corpus = Corpus(stories[2:], stories[:2], tokenizer, settings.batch_tokens)
+corpus = Corpus(stories[2:], stories[:2], tokenizer)
 run.train(corpus, HeldOut(stories[:2], tokenizer), save_every_s=0, score_every=1_000)
 """
 
@@ -98,11 +103,12 @@ def test_every_token_is_a_target_once_and_has_its_story_before_it() -> None:
 
 def test_batches_hold_every_target_of_an_epoch() -> None:
     tokenizer = train_tokenizer(STORIES, 300)
-    corpus = Corpus(STORIES, [], tokenizer, batch_tokens=1024)
-    batches = corpus.epoch(seed=3, number=1, swap_share=0.0, extra_share=0.0)
+    corpus = Corpus(STORIES, [], tokenizer)
+    settings = Settings(seed=3, batch_tokens=1024, swap_share=0.0, extra_share=0.0)
+    batches = corpus.epoch(settings, 1, 0)
     expected = sorted(i for text in STORIES for i in [*tokenizer.encode(text).ids[1:], END_ID])
     assert sorted(int(i) for _, targets in batches for i in targets[targets != IGNORE]) == expected
-    again = corpus.epoch(seed=3, number=1, swap_share=0.0, extra_share=0.0)
+    again = corpus.epoch(settings, 1, 0)
     assert all(
         torch.equal(a, b) for one, two in zip(batches, again, strict=True) for a, b in zip(one, two, strict=True)
     )
@@ -110,7 +116,7 @@ def test_batches_hold_every_target_of_an_epoch() -> None:
 
 def test_names_change_and_nothing_else_does() -> None:
     tokenizer = train_tokenizer(STORIES, 300)
-    corpus = Corpus(STORIES, [], tokenizer, batch_tokens=1024)
+    corpus = Corpus(STORIES, [], tokenizer)
     text = "Sue met Tim. Tim's cat, Timothy, sat by Sue and Lily."
     story = Story(text, tokenizer)
     assert story.names == ["Sue", "Tim", "Lily"]
@@ -124,8 +130,37 @@ def test_names_change_and_nothing_else_does() -> None:
 def test_rate_goes_up_stays_and_falls_to_zero() -> None:
     settings = Settings(total_tokens=100, decay_tokens=40, warmup_tokens=10, batch_tokens=1)
     assert [settings.rate(tokens) for tokens in (4, 9, 30, 60, 80, 100)] == [0.5, 1.0, 1.0, 1.0, 0.5, 0.0]
-    short = Settings.of_length(Settings().total_tokens // 10)
-    assert short.decay_tokens == Settings().decay_tokens // 10
+    assert Settings(stop_tokens=70).end == 70
+    short = Settings().scaled(0.1)
+    assert (short.decay_tokens, short.batch_tokens) == (Settings().decay_tokens // 10, Settings().batch_tokens)
+
+
+def test_the_second_run_begins_where_the_first_kept_a_copy(tmp_path: Path) -> None:
+    assert train(tmp_path / "first").wait() == 0
+    expected = torch.load(tmp_path / "first" / "branch.pt", weights_only=True)
+    assert 4_000 <= expected["progress"]["tokens"] < 4_600
+    settings = Settings(seed=1, total_tokens=5_000, decay_tokens=1_000, batch_tokens=512)
+    begin_branch(tmp_path / "first", tmp_path / "second", settings)
+    second = Run(tmp_path / "second", Settings(), SHAPE, compiled=False)
+    assert second.settings == settings
+    assert (second.progress.tokens, second.progress.batch) == (expected["progress"]["tokens"], 0)
+    assert second.progress.epoch == expected["progress"]["epoch"] + 1
+    for name, tensor in second.model.state_dict().items():
+        assert torch.equal(tensor, expected["model"][name]), name
+    begin_branch(tmp_path / "first", tmp_path / "second", Settings())
+    assert Run(tmp_path / "second", Settings(), SHAPE, compiled=False).settings == settings, "it began anew"
+
+
+def test_an_average_weighs_each_checkpoint_by_its_share(tmp_path: Path) -> None:
+    for name, value in (("a", 1.0), ("b", 5.0)):
+        run = Run(tmp_path / name, Settings(), SHAPE, compiled=False)
+        with torch.no_grad():
+            for param in run.model.parameters():
+                param.fill_(value)
+        run.save()
+    paths = [tmp_path / name / "checkpoint.pt" for name in "ab"]
+    mean = average(SHAPE, dict(zip(paths, (0.25, 0.75), strict=True)))
+    assert all((param == 4.0).all() for param in mean.parameters())
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(48, 48), (96, 32), (32, 96)])

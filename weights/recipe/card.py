@@ -3,60 +3,91 @@
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from .checkpoint import Progress
 from .evaluate import Score
 from .export import DtypeTrial
 from .heads import Head
-from .settings import Settings
+from .settings import SHARES
+from .train import Run
 
 SEEDS = (1, 2, 3, 4, 5)
 
 
-def write_card(
-    folder: Path,
-    settings: Settings,
-    progress: Progress,
-    score: Score,
-    heads: Sequence[Head],
-    trials: Sequence[DtypeTrial],
-    dtype: str,
-    sha256: str,
-    n_stories: tuple[int, int, int],
-) -> None:
-    """Write README.md into the model folder, whose other files must be there already.
+@dataclass(frozen=True)
+class Card:
+    """What is to be told: the two runs, and how many stories train.txt, val.txt and the extra file hold."""
 
-    `n_stories` counts those of train.txt, val.txt and the second collection.
-    """
-    template = Template(Path(__file__).with_name("card.md").read_text(encoding="utf-8"))
-    weights = folder / "model.safetensors"
-    numbers = {
-        **vars(settings),
-        "decay_from": f"{(settings.total_tokens - settings.decay_tokens) / 1e6:.1f}",
-        "total": f"{settings.total_tokens / 1e6:.1f}",
-        "tokens": f"{progress.tokens / 1e6:.1f}",
-        "steps": f"{progress.step:,}",
-        "epochs": progress.epoch + 1,
-        "cpu_hours": f"{progress.cpu_s / 3600:.1f}",
-        "wall_hours": f"{progress.wall_s / 3600:.1f}",
-        "nats": f"{score.nats_per_token:.4f}",
-        "bits": f"{score.bits_per_byte:.4f}",
-        "val_tokens": f"{score.n_tokens:,}",
-        "val_bytes": f"{score.n_bytes:,}",
-        "curve": curve_table(progress.curve),
-        "plot": curve_plot(progress.curve),
-        "heads": heads_table(heads),
-        "trials": trials_table(trials),
-        "dtype": dtype,
-        "size": f"{weights.stat().st_size:,}",
-        "sha256": sha256,
-        **dict(zip(("train_stories", "val_stories", "extra_stories"), map("{:,}".format, n_stories), strict=True)),
-        "warmup": f"{settings.warmup_tokens / 1e6:.1f}",
-        "samples": "\n\n".join(sample(folder, seed) for seed in SEEDS),
-    }
-    (folder / "README.md").write_text(template.substitute(numbers), encoding="utf-8")
+    runs: Sequence[Run]
+    n_stories: Sequence[int]
+
+    def write(
+        self,
+        folder: Path,
+        score: Score,
+        heads: Sequence[Head],
+        trials: Sequence[DtypeTrial],
+        dtype: str,
+        sha256: str,
+    ) -> None:
+        """Write README.md into the model folder, whose other files must be there already."""
+        template = Template(Path(__file__).with_name("card.md").read_text(encoding="utf-8"))
+        numbers = {
+            **self._numbers(),
+            "nats": f"{score.nats_per_token:.4f}",
+            "bits": f"{score.bits_per_byte:.4f}",
+            "val_tokens": f"{score.n_tokens:,}",
+            "val_bytes": f"{score.n_bytes:,}",
+            "heads": heads_table(heads),
+            "trials": trials_table(trials),
+            "dtype": dtype,
+            "size": f"{(folder / 'model.safetensors').stat().st_size:,}",
+            "sha256": sha256,
+            "samples": "\n\n".join(sample(folder, seed) for seed in SEEDS),
+        }
+        (folder / "README.md").write_text(template.substitute(numbers), encoding="utf-8")
+
+    def _numbers(self) -> dict[str, object]:
+        """Those of the runs: settings as `first_…` and `second_…`, curves, times and what came out of each."""
+        numbers: dict[str, object] = {"shares": SHARES["first"], **vars(self.runs[0].settings)}
+        for name, run in zip(("first", "second"), self.runs, strict=True):
+            settings, progress = run.settings, run.progress
+            numbers |= {f"{name}_{key}": value for key, value in vars(settings).items()}
+            numbers |= {
+                f"{name}_decay_from": millions(settings.total_tokens - settings.decay_tokens),
+                f"{name}_total": millions(settings.total_tokens),
+                f"{name}_tokens": millions(progress.tokens),
+                f"{name}_bits": f"{progress.curve[-1]['val_bits_per_byte']:.4f}",
+                f"{name}_curve": curve_table(progress.curve),
+                f"{name}_plot": curve_plot(progress.curve),
+            }
+        # The second run's counts begin with what the first had done when it branched off.
+        branch = self.runs[0].settings.branch_tokens
+        cpu_s = sum(run.progress.cpu_s for run in self.runs) - seconds_at(self.runs[0].progress.curve, branch, "cpu_s")
+        wall_s = sum(run.progress.wall_s for run in self.runs) - seconds_at(
+            self.runs[0].progress.curve, branch, "wall_s"
+        )
+        tokens = sum(run.progress.tokens for run in self.runs) - branch
+        counts = zip(("train_stories", "val_stories", "extra_stories"), self.n_stories, strict=True)
+        return numbers | {
+            "branch": millions(branch),
+            "tokens": millions(tokens),
+            "warmup": millions(self.runs[0].settings.warmup_tokens),
+            "cpu_hours": f"{cpu_s / 3600:.1f}",
+            "wall_hours": f"{wall_s / 3600:.1f}",
+            **{name: f"{count:,}" for name, count in counts},
+        }
+
+
+def millions(tokens: int) -> str:
+    return f"{tokens / 1e6:.1f}"
+
+
+def seconds_at(curve: Sequence[dict[str, float]], tokens: int, name: str) -> float:
+    """A time of the curve's last point before `tokens`."""
+    return max((point[name] for point in curve if point["tokens"] <= tokens), default=0.0)
 
 
 def thinned(curve: Sequence[dict[str, float]], n_points: int) -> list[dict[str, float]]:
@@ -73,7 +104,7 @@ def curve_table(curve: Sequence[dict[str, float]]) -> str:
     lines += [
         f"| {point['tokens'] / 1e6:.1f} | {point['rate']:.2f} | {point['train_nats']:.3f} | {point['val_nats']:.4f} "
         f"| {point['val_bits_per_byte']:.4f} | {point['cpu_s'] / 60:.0f} |"
-        for point in thinned(curve, 24)
+        for point in thinned(curve, 30)
     ]
     return "\n".join(lines)
 

@@ -31,13 +31,18 @@ class Progress:
 
 
 def save(path: Path, settings: Settings, progress: Progress, model: torch.nn.Module, optimizers: list[Any]) -> None:
-    """Write everything needed to go on; a half-written file never gets the name `path`."""
+    """Write everything needed to go on."""
     state = {
         "settings": asdict(settings),
         "progress": asdict(progress),
         "model": model.state_dict(),
         "optimizers": [optimizer.state_dict() for optimizer in optimizers],
     }
+    write(path, state)
+
+
+def write(path: Path, state: dict[str, Any]) -> None:
+    """Write a state under another name first, so that `path` is always whole."""
     partial = path.with_suffix(".partial")
     with partial.open("wb") as file:
         torch.save(state, file)

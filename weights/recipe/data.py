@@ -19,6 +19,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from .names import POOL_OF, choose_names, count_names
+from .settings import Settings
 from .tokenizer import END_ID, END_OF_TEXT
 
 Ids = NDArray[np.int64]
@@ -87,31 +88,29 @@ class Story:
 class Corpus:
     """Training stories, an optional second collection, and the epochs they give."""
 
-    def __init__(self, main: Sequence[str], extra: Sequence[str], tokenizer: Tokenizer, batch_tokens: int) -> None:
+    def __init__(self, main: Sequence[str], extra: Sequence[str], tokenizer: Tokenizer) -> None:
         self.main = [Story(text, tokenizer) for text in main]
         self.extra = [Story(text, tokenizer) for text in extra]
         spellings = [before + name for name in POOL_OF for before in ("", " ")]
         encoded = tokenizer.encode_batch(spellings, add_special_tokens=False)
         self.spell = {text: np.array(e.ids, np.int64) for text, e in zip(spellings, encoded, strict=True)}
         self.counts = count_names(name for story in self.main for name in story.names)
-        self.batch_tokens = batch_tokens
 
-    def epoch(self, seed: int, number: int, swap_share: float, extra_share: float) -> list[tuple[Tensor, Tensor]]:
+    def epoch(self, settings: Settings, number: int, begins_at: int) -> list[tuple[Tensor, Tensor]]:
         """Every training story once, in a new order, as (inputs, targets) batches [rows, width].
 
         Args:
-            seed, number: the epoch depends on these two alone.
-            swap_share: the share of stories whose people get new names.
-            extra_share: the share of tokens taken from the second collection.
+            number, begins_at: which epoch it is, and how many tokens were seen before it.
         """
-        rng = random.Random(f"{seed}/{number}")
+        rng = random.Random(f"{settings.seed}/{number}")
         windows: list[Window] = []
         n_main = 0
         for story in self.main:
-            swap = rng.random() < swap_share
+            swap = rng.random() < settings.swap_share
             ids = story.ids(self.spell, choose_names(story.names, self.counts, rng) if swap else {})
             n_main += len(ids) - 1
             windows += cut_windows(ids, overlap=64)
+        extra_share = settings.extra_share if begins_at < settings.extra_until_tokens else 0.0
         n_extra = int(n_main * extra_share / (1 - extra_share))
         for story in rng.sample(self.extra, len(self.extra)):
             if n_extra <= 0:
@@ -120,7 +119,7 @@ class Corpus:
             n_extra -= len(ids) - 1
             windows += cut_windows(ids, overlap=64)
         rng.shuffle(windows)
-        batches = list(fill_batches(windows, self.batch_tokens))
+        batches = list(fill_batches(windows, settings.batch_tokens))
         rng.shuffle(batches)
         return batches
 

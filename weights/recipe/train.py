@@ -8,7 +8,6 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -22,6 +21,8 @@ from .model import Llama, Shape
 from .muon import Muon
 from .settings import Settings
 
+BRANCH = "branch.pt"
+
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -30,6 +31,7 @@ class Run:
 
     def __init__(self, folder: Path, settings: Settings, shape: Shape, compiled: bool = True) -> None:
         """Start anew in `folder`, or go on from its checkpoint (whose settings then hold)."""
+        folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "checkpoint.pt"
         self.settings, self.progress = settings, Progress()
         torch.manual_seed(settings.seed)
@@ -57,10 +59,6 @@ class Run:
         self.progress.wall_s += now[1] - self._clock[1]
         self._clock = now
 
-    def decay_now(self, tokens: int) -> None:
-        """Let the rate fall to zero over the next `tokens` tokens, whatever was planned."""
-        self.settings = replace(self.settings, total_tokens=self.progress.tokens + tokens, decay_tokens=tokens)
-
     def step(self, inputs: Tensor, targets: Tensor) -> float:
         """Learn from one batch; its mean loss in nats per token."""
         factor = self.settings.rate(self.progress.tokens)
@@ -87,32 +85,30 @@ class Run:
         """Go on to the end of the schedule, saving and scoring on the way."""
         report = Report(self.progress.tokens)
         saved_at = time.perf_counter()
-        while self.progress.tokens < self.settings.total_tokens:
+        while self.progress.tokens < self.settings.end:
             for inputs, targets in self._rest_of_epoch(corpus):
-                stable = self.settings.rate(self.progress.tokens) == 1.0
                 before = self.progress.tokens
                 report.add(self.step(inputs, targets), self)
-                if stable and self.settings.rate(self.progress.tokens) < 1.0:
-                    self.save(self.path.with_name("stable.pt"))  # another decay can start here
+                if before < self.settings.branch_tokens <= self.progress.tokens:
+                    self.save(self.path.with_name(BRANCH))
                 if before // score_every < self.progress.tokens // score_every:
                     self.score(held_out, report)
                 if time.perf_counter() - saved_at > save_every_s:
                     self.save()
                     saved_at = time.perf_counter()
-                if self.progress.tokens >= self.settings.total_tokens:
+                if self.progress.tokens >= self.settings.end:
                     break
             else:
                 self.progress.epoch += 1
                 self.progress.batch, self.progress.epoch_tokens = 0, self.progress.tokens
-        self.score(held_out, report)
-        self.save()
+        if not self.progress.curve or self.progress.curve[-1]["tokens"] < self.progress.tokens:
+            self.score(held_out, report)
+            self.save()
 
     def _rest_of_epoch(self, corpus: Corpus) -> list[tuple[Tensor, Tensor]]:
-        """This epoch's batches from where it stands. Only early epochs mix in the second collection."""
-        early = self.progress.epoch_tokens < self.settings.extra_until_tokens
-        extra_share = self.settings.extra_share if early else 0.0
-        batches = corpus.epoch(self.settings.seed, self.progress.epoch, self.settings.swap_share, extra_share)
-        return batches[self.progress.batch :]
+        """This epoch's batches from where it stands."""
+        progress = self.progress
+        return corpus.epoch(self.settings, progress.epoch, progress.epoch_tokens)[progress.batch :]
 
     def score(self, held_out: HeldOut, report: "Report") -> None:
         """Add a point to the curve."""
@@ -147,7 +143,7 @@ class Report:
         if now - self.shown_at < (0.5 if self.live else 30.0):
             return
         self.shown_at = now
-        done, total = run.progress.tokens, run.settings.total_tokens
+        done, total = run.progress.tokens, run.settings.end
         tokens_per_s = (done - self.start[1]) / (now - self.start[0])
         left_s = (total - done) / tokens_per_s
         bar = "█" * (20 * done // total)
