@@ -6,7 +6,7 @@ from glasscli.budget.answers import Answer
 from glasscli.budget.describe import sharing
 from glasscli.budget.model_facts import Model
 from glasscli.budget.sizes import format_bytes
-from glasscli.cli.views.kv_remarks import Said, count, hint
+from glasscli.cli.views.kv_remarks import Said, context, count, hint
 from glasscli.cli.views.screen import Screen
 
 
@@ -51,11 +51,6 @@ def row(answer: Answer) -> list[str]:
     ]
     per_token = format_bytes(budget.bytes_per_token) if budget.bytes_per_token else "–"
     return [answer.subject.name, sharing(layout), k if k == v else f"{k}/{v}", per_token, *sizes]
-
-
-def context(n: int, batch: int) -> str:
-    """The head of a column: `8,192`, `4 × 8,192`."""
-    return f"{n:,}" if batch == 1 else f"{batch:,} × {n:,}"
 
 
 def sizes(headers: Sequence[str], rows: Sequence[Sequence[str]], screen: Screen) -> None:

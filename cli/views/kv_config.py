@@ -4,7 +4,7 @@ from glasscli.budget.answers import Answer
 from glasscli.budget.describe import name, shape, sharing
 from glasscli.budget.plan import Budget
 from glasscli.budget.sizes import format_bytes
-from glasscli.cli.views.kv_remarks import Said, decode_step, fits, hint, notes, other_types, per_rank
+from glasscli.cli.views.kv_remarks import Said, context, decode_step, fits, hint, notes, other_types, per_rank
 from glasscli.cli.views.screen import Screen
 
 
@@ -80,8 +80,8 @@ def kinds(answer: Answer, screen: Screen) -> None:
 
 def at(answer: Answer) -> str:
     """The head of the column of bytes: `at 8,192`, `64 × 8,192`."""
-    batch, tokens = answer.settings.batch, answer.settings.main
-    return f"at {tokens:,}" if batch == 1 else f"{batch:,} × {tokens:,}"
+    batch, text = answer.settings.batch, context(answer.settings.main, answer.settings.batch)
+    return f"at {text}" if batch == 1 else text
 
 
 def dashed(n_bytes: int) -> str:
@@ -96,7 +96,7 @@ def contexts(answer: Answer, screen: Screen) -> None:
         return
     batch = answer.settings.batch
     differs = any(budget.bytes_total != budget.logical_bytes for budget in budgets)
-    ranks = answer.settings.tp * answer.settings.pp * answer.settings.dp > 1
+    ranks = answer.settings.n_ranks > 1
     headers = ["context" if batch == 1 else f"{batch:,} × context", "bytes"]
     headers += ["logical"] if differs else []
     headers += ["per rank"] if ranks else []

@@ -25,13 +25,17 @@ def label(text: str) -> str:
     return f"{text:<{LABEL}}"
 
 
+def context(tokens: int, batch: int) -> str:
+    """How long and how many: `8,192`, `4 × 8,192`."""
+    return f"{tokens:,}" if batch == 1 else f"{batch:,} × {tokens:,}"
+
+
 def decode_step(answer: Answer, bandwidth: int, screen: Screen) -> None:
     """What the next decode step reads, how long that takes, and how little is computed with it."""
     read = answer.read
     time = read.seconds(bandwidth)
     took = format_seconds(time.numerator, time.denominator)
-    batch, tokens = answer.settings.batch, answer.settings.main
-    at = f"{tokens:,}" if batch == 1 else f"{batch:,} × {tokens:,}"
+    at = context(answer.settings.main, answer.settings.batch)
     pieces = [f"at {at} tokens reads {short_bytes(read.bytes)}:", f"{took} at {speed(bandwidth)}"]
     if read.intensity is not None:
         flops, per = read.intensity.numerator, read.intensity.denominator
@@ -50,11 +54,11 @@ def other_types(answer: Answer, screen: Screen) -> None:
 def per_rank(answer: Answer, screen: Screen) -> None:
     """What the fullest rank holds, if there are several."""
     settings, budget = answer.settings, answer.main
-    if settings.tp * settings.pp * settings.dp == 1:
+    if settings.n_ranks == 1:
         return
     split = f"tp {settings.tp} × pp {settings.pp} × dp {settings.dp}"
     pieces = [f"{short_bytes(budget.per_rank.bytes)} on the fullest,"]
-    pieces.append(f"{short_bytes(budget.bytes_total)} on all {settings.tp * settings.pp * settings.dp:,} ({split})")
+    pieces.append(f"{short_bytes(budget.bytes_total)} on all {settings.n_ranks:,} ({split})")
     screen.flow(label("per rank"), pieces, gap=1)
 
 
@@ -63,7 +67,7 @@ def fits(answer: Answer, screen: Screen) -> None:
     fit, settings = answer.fit, answer.settings
     if fit is None:
         return
-    where = " a rank" if settings.tp * settings.pp * settings.dp > 1 else ""
+    where = " a rank" if settings.n_ranks > 1 else ""
     verdict = "fits" if fit.fits else "does not fit"
     need = f"{short_bytes(fit.bytes)} needed: {verdict};"
     sequences = "a sequence" if settings.batch == 1 else f"each of {settings.batch:,} sequences"

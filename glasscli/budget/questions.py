@@ -34,6 +34,11 @@ class Settings:
         """The context that answers with a single number are about."""
         return max(self.tokens)
 
+    @property
+    def n_ranks(self) -> int:
+        """Devices that the plan is split over."""
+        return self.tp * self.pp * self.dp
+
     def request(self, subject: Subject, tokens: int | None = None) -> Request:
         """The plan for `subject` at `tokens` (default: the main context)."""
         return Request(
