@@ -105,8 +105,7 @@ def disguise(start: bytes, size: int) -> str | None:
 
 def plain(text: str) -> str:
     """Words that may repeat what a file says, fit for a message: one line, at most 80 characters, nothing raw."""
-    text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in _cut(text))
 
 
 def shown(value: object) -> str:
@@ -119,8 +118,11 @@ def shown(value: object) -> str:
 
 def quoted(name: str) -> str:
     """A name that came from a file, as it may stand in a message: quoted, control characters escaped, cut at 80."""
-    text = name if len(name) <= _SHOWN else name[: _SHOWN - 1] + "…"
-    return repr(text)
+    return repr(_cut(name))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def _roots(home: Path) -> tuple[Path, ...]:
