@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_folder(tmp_path_factory.mktemp("fuzz") / "m", CONFIG, WEIGHTS)
 
 
-# --- config.json ------------------------------------------------------------------------------------------------
+# Config.json.
 
 DEFAULTS = {
     "rms_norm_eps": 1e-6,

@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_folder(tmp_path_factory.mktemp("fuzz") / "m", CONFIG, WEIGHTS)
 
 
-# --- weights ----------------------------------------------------------------------------------------------------
+# Weights.
 
 
 def check_weights(folder: Path, data: bytes) -> bool:
@@ -107,7 +107,7 @@ def _alike_transposed(names: list[str]) -> bool:
     return all(WEIGHTS[name].shape == WEIGHTS[name].T.shape for name in names)
 
 
-# --- the index of shards ----------------------------------------------------------------------------------------
+# The index of shards.
 
 
 @given(st.data())
@@ -129,7 +129,7 @@ def test_changed_indexes(tmp_path_factory: pytest.TempPathFactory, data: st.Data
             np.testing.assert_array_equal(array, WEIGHTS[name])
 
 
-# --- tokenizer.json ---------------------------------------------------------------------------------------------
+# tokenizer.json.
 
 TOKENIZER = byte_level().to_str()
 

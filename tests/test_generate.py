@@ -28,7 +28,7 @@ def ids(run: Generation) -> list[int]:
     return [step.token_id for step in run]
 
 
-# -- the stream -------------------------------------------------------------------------------------------------------
+# The stream.
 
 
 @pytest.mark.parametrize("text", [" the  cat", "  two", "a\n\n b ", "x\ty", "“Let’s”  日本語 🙂👩‍👩‍👧!"])
@@ -62,7 +62,7 @@ def test_a_text_in_metaspace_keeps_the_space_after_the_prompt(tmp_path: Path) ->
     assert texts(run) == [" the", " the"]
 
 
-# -- why it ends ------------------------------------------------------------------------------------------------------
+# Why it ends.
 
 
 def test_end_of_text_ends_it_and_prints_nothing(loaded: LoadedModel) -> None:
@@ -132,7 +132,7 @@ def test_held_back_text_is_let_go_by_an_interruption_and_by_the_end_token(loaded
     assert "".join(texts(ended)) == "so the Ca"
 
 
-# -- seeds and ways of computing --------------------------------------------------------------------------------------
+# Seeds and ways of computing.
 
 
 def test_a_seed_replays_a_text_and_a_shorter_run_is_its_beginning(loaded: LoadedModel) -> None:
@@ -183,7 +183,7 @@ def test_what_a_step_tells_is_what_the_model_says(loaded: LoadedModel) -> None:
     assert run.written.perplexity == pytest.approx(math.exp(-mean))
 
 
-# -- bad numbers, padding ---------------------------------------------------------------------------------------------
+# Bad numbers, padding.
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])

@@ -21,7 +21,7 @@ from glasscli.sampling import (
 EVERYTHING = SamplingParams(temperature=1, top_p=1)
 
 
-# -- settings out of range --------------------------------------------------------------------------------------------
+# Settings out of range.
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_settings_out_of_range_are_refused_by_name_and_value(setting: str, value
     assert str(value) in str(error.value)
 
 
-# -- greedy -----------------------------------------------------------------------------------------------------------
+# Greedy.
 
 
 @pytest.mark.parametrize("temperature", [0.0, 5e-324, 1e-320, 1e-40, 1e-7])
@@ -60,7 +60,7 @@ def test_a_small_temperature_overflows_nothing() -> None:
         assert pick(logits, SamplingParams(2e-6), u=0.999).token_id == 0
 
 
-# -- the draw ---------------------------------------------------------------------------------------------------------
+# The draw.
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_whatever_the_settings_the_pick_is_a_kept_token(values: list[float], u: 
     assert -1e-12 <= chosen.entropy_bits <= math.log2(len(values)) + 1e-9
 
 
-# -- what a pick tells ------------------------------------------------------------------------------------------------
+# What a pick tells.
 
 
 def test_logprob_rank_and_entropy_are_the_raw_models() -> None:

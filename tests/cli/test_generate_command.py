@@ -17,7 +17,7 @@ from terminal import glass as glass_apart
 
 from glasscli.cli.generate import EPILOG
 
-# -- wrong usage: exit 2, a line that says what is wrong, nothing on stdout -------------------------------------------
+# Wrong usage: exit 2, a line that says what is wrong, nothing on stdout.
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_model_at_fault_is_exit_1(tmp_path: Path) -> None:
     assert run.err.startswith("glass: ")
 
 
-# -- help -------------------------------------------------------------------------------------------------------------
+# Help.
 
 
 def test_help_ends_with_examples_that_work(tiny_model_folder: Path, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_plain_text_imports_no_rich(model: list[str], args: list[str]) -> None
     assert not imported & {"rich", "pydantic", "torch", "transformers"}
 
 
-# -- the same text in every form --------------------------------------------------------------------------------------
+# The same text in every form.
 
 
 def test_every_form_has_the_same_text(model: list[str]) -> None:
@@ -159,7 +159,7 @@ def test_a_seed_that_nobody_chose_is_told_and_replays(model: list[str]) -> None:
     assert again["text"] == document["text"]
 
 
-# -- stopping and the context -----------------------------------------------------------------------------------------
+# Stopping and the context.
 
 
 def test_stop_strings_end_the_text(model: list[str]) -> None:

@@ -12,7 +12,7 @@ from terminal import in_terminal
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
-# -- JSON -------------------------------------------------------------------------------------------------------------
+# JSON documents.
 
 
 def test_the_document(model: list[str]) -> None:
@@ -67,7 +67,7 @@ def test_half_a_character_has_no_text_but_bytes(model: list[str]) -> None:
             bytes.fromhex(token["bytes"]).decode()
 
 
-# -- the table --------------------------------------------------------------------------------------------------------
+# The table.
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100, 250])
@@ -128,7 +128,7 @@ def test_the_sampler_is_told_in_its_order(model: list[str]) -> None:
     assert told == " sampler  320 → repeat 1.2 → temp 0.7 → top-k 5 → top-p 0.9 → min-p 0.1"
 
 
-# -- a terminal -------------------------------------------------------------------------------------------------------
+# A terminal.
 
 
 @pytest.mark.parametrize("columns", [40, 80, 100, 200])

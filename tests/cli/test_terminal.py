@@ -17,7 +17,7 @@ ESC = "\x1b"
 FOR_EVER = ["Once", "-n", "100000000", "--overflow", "slide", "--ignore-eos", "--seed", "1"]
 
 
-# -- closed and full outputs ------------------------------------------------------------------------------------------
+# Closed and full outputs.
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--jsonl"], ["--show", "probs"]])
@@ -64,7 +64,7 @@ def test_too_little_memory_is_one_clean_line(tiny_model_folder: Path, monkeypatc
     assert (ran.code, ran.out, ran.err) == (1, "", "glass: there is not enough memory for this\n")
 
 
-# -- stdin ------------------------------------------------------------------------------------------------------------
+# Stdin.
 
 
 def test_stdin_is_not_touched_when_a_prompt_is_given(model: list[str]) -> None:
@@ -113,7 +113,7 @@ def test_an_argument_that_is_no_utf8_is_refused(model: list[str]) -> None:
     assert b"byte 0xe9 at offset 3" in run.stderr
 
 
-# -- colour and control characters ------------------------------------------------------------------------------------
+# Colour and control characters.
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_odd_widths(columns: str, expected: int, monkeypatch: pytest.MonkeyPatch
     assert width() == expected
 
 
-# -- encodings --------------------------------------------------------------------------------------------------------
+# Encodings.
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_help_ends_with_examples_that_work(capsys: pytest.CaptureFixture[str], m
         assert "3" in run(capsys, *words[at + 2 :])
 
 
-# --- as a process -----------------------------------------------------------------------------------------------
+# As a process.
 
 
 def process(*args: str, stdin: bytes | None = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
