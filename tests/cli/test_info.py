@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from in_process import glass, text_of
 from model_folders import byte_level, write_bfloat16, write_folder
 from random_llama import KINDS, LLAMA3_ROPE, settings, tensors
 from rich.cells import cell_len
 from safetensors.numpy import save_file
+from strict_json import strict
 
 from glasscli.cache import KVCache
-from glasscli.cli.app import main
 from glasscli.cli.info import EPILOG
 from glasscli.facts import read_facts
 from glasscli.load import load_model, shipped_folder
@@ -24,18 +25,17 @@ from glasscli.load import load_model, shipped_folder
 MakeFolder = Callable[..., Path]
 
 
-def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[str, str]:
-    assert main(["info", *args]) == 0
-    captured = capsys.readouterr()
-    return captured.out, captured.err
+def run(*args: str, **settings: Any) -> tuple[str, str]:
+    ran = glass("info", *args, **settings)
+    return text_of(ran), ran.err
 
 
-def document(capsys: pytest.CaptureFixture[str], folder: Path) -> Any:
-    return json.loads(run(capsys, "-m", str(folder), "--json")[0])
+def document(folder: Path) -> Any:
+    return strict(run("-m", str(folder), "--json")[0])
 
 
-def test_the_shipped_model(capsys: pytest.CaptureFixture[str]) -> None:
-    out, err = run(capsys)
+def test_the_shipped_model() -> None:
+    out, err = run()
     assert err == ""
     assert out.startswith("glass-1m, the model that comes with glass\n")
     assert "918,656 parameters" in out
@@ -54,8 +54,8 @@ def test_parameters_and_cache_are_those_of_the_running_model(kind: str, make_mod
     assert facts.stored_bytes == 4 * facts.n_parameters
 
 
-def test_json_is_exact(capsys: pytest.CaptureFixture[str], tiny_model_folder: Path) -> None:
-    found = document(capsys, tiny_model_folder)
+def test_json_is_exact(tiny_model_folder: Path) -> None:
+    found = document(tiny_model_folder)
     assert found["schema"] == "glass.info/1"
     assert found["config"]["dim"] == 32
     assert found["cache"] == {"dtype": "float32", "item_bytes": 4, "bytes_per_token": 384, "context_bytes": 384 * 512}
@@ -66,30 +66,27 @@ def test_json_is_exact(capsys: pytest.CaptureFixture[str], tiny_model_folder: Pa
     assert found["tokenizer"]["special"] == [{"id": 0, "name": "<|endoftext|>"}]
 
 
-def test_types_as_stored(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
+def test_types_as_stored(make_model_folder: MakeFolder) -> None:
     folder = make_model_folder()
     write_bfloat16(folder / "model.safetensors", tensors(json.loads((folder / "config.json").read_text())))
-    assert {t["dtype"] for t in document(capsys, folder)["tensors"]} == {"BF16"}
+    assert {t["dtype"] for t in document(folder)["tensors"]} == {"BF16"}
 
 
-def test_a_head_that_differs_counts(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
+def test_a_head_that_differs_counts(make_model_folder: MakeFolder) -> None:
     folder = make_model_folder()
     weights = tensors(json.loads((folder / "config.json").read_text()))
     weights["lm_head.weight"] = weights["model.embed_tokens.weight"] * 2
     save_file(weights, folder / "model.safetensors")
-    out, err = run(capsys, "-m", str(folder))
+    out, err = run("-m", str(folder))
     assert "a matrix of its own" in out
     assert "lm_head.weight differs" in err
-    assert [part["name"] for part in document(capsys, folder)["parts"]][-1] == "head"
+    assert [part["name"] for part in document(folder)["parts"]][-1] == "head"
 
 
 @pytest.mark.parametrize("columns", [20, 40, 80, 100, 200])
 @pytest.mark.parametrize("every", [[], ["--tensors"]])
-def test_no_line_is_too_wide_and_nothing_is_lost(
-    columns: int, every: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    out, _ = run(capsys, *every)
+def test_no_line_is_too_wide_and_nothing_is_lost(columns: int, every: list[str]) -> None:
+    out, _ = run(*every, columns=columns)
     lines = out.splitlines()
     assert max(map(cell_len, lines)) <= columns
     joined = "".join(out.split())
@@ -110,71 +107,71 @@ def test_a_terminal_that_knows_ascii_only(make_model_folder: MakeFolder) -> None
     assert b"\\u" not in result.stdout  # nothing that had to be escaped
 
 
-def test_rotary_scaling_is_told(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
-    out, _ = run(capsys, "-m", str(make_model_folder(rope_parameters=LLAMA3_ROPE, attention_bias=True)))
+def test_rotary_scaling_is_told(make_model_folder: MakeFolder) -> None:
+    out, _ = run("-m", str(make_model_folder(rope_parameters=LLAMA3_ROPE, attention_bias=True)))
     assert "llama3   factor 8   theta 10,000   context 512   trained at 64, frequencies 1–4" in out
     assert "biases in attention" in out
 
 
-def test_notes_go_to_stderr_and_are_left_out_when_quiet(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_notes_go_to_stderr_and_are_left_out_when_quiet(tmp_path: Path) -> None:
     config = settings(vocab_size=300)
     weights = tensors(config) | {"\x1b[31mextra": np.zeros(2, np.float32)}
     folder = write_folder(tmp_path / "m", config, weights)
-    _, err = run(capsys, "-m", str(folder))
+    _, err = run("-m", str(folder))
     assert "glass: ignored 1 tensor" in err
     assert "20 more tokens than the embedding has rows" in err
     assert err.replace("\n", "").isprintable()
-    assert run(capsys, "-m", str(folder), "-q")[1] == ""
+    assert run("-m", str(folder), "-q")[1] == ""
 
 
-def test_a_broken_tokenizer_is_a_note_here(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
+def test_a_broken_tokenizer_is_a_note_here(make_model_folder: MakeFolder) -> None:
     folder = make_model_folder()
     (folder / "tokenizer.json").write_text("{")
-    out, err = run(capsys, "-m", str(folder))
+    out, err = run("-m", str(folder))
     assert "can't be read" in out
     assert "is no valid tokenizer.json" in err
-    assert document(capsys, folder)["tokenizer"] is None
+    assert document(folder)["tokenizer"] is None
 
 
-def test_hostile_names_of_tokens(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_hostile_names_of_tokens(tmp_path: Path) -> None:
     tokenizer = byte_level()
     tokenizer.add_special_tokens(["\x1b]0;owned\x07", "[link=x]\u202e", *(f"<s{i}>" for i in range(20))])
     folder = write_folder(tmp_path / "m", settings(vocab_size=400), tokenizer=tokenizer)
-    out, err = run(capsys, "-m", str(folder))
+    out, err = run("-m", str(folder))
     assert (out + err).replace("\n", "").isprintable()
     assert "… +17" in out
 
 
-def test_long_names_are_cut(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_long_names_are_cut(tmp_path: Path) -> None:
     tokenizer = byte_level()
     tokenizer.add_special_tokens(["x" * 1_000_000])
-    assert f"{'x' * 39}… (320)" in run(capsys, "-m", str(write_folder(tmp_path / "m", tokenizer=tokenizer)))[0]
+    assert f"{'x' * 39}… (320)" in run("-m", str(write_folder(tmp_path / "m", tokenizer=tokenizer)))[0]
 
 
-def test_long_lists_are_cut(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
+def test_long_lists_are_cut(make_model_folder: MakeFolder) -> None:
     folder = make_model_folder(eos_token_id=[*range(300)] * 1000)
-    out, _ = run(capsys, "-m", str(folder))
+    out, _ = run("-m", str(folder))
     assert "a text ends at id 0, 1, 2, 3, 4, 5, … +294" in " ".join(out.split())
 
 
-def test_damage_is_one_clean_error(capsys: pytest.CaptureFixture[str], make_model_folder: MakeFolder) -> None:
+def test_damage_is_one_clean_error(make_model_folder: MakeFolder) -> None:
     folder = make_model_folder()
     (folder / "model.safetensors").write_bytes(b"")
-    assert main(["info", "-m", str(folder)]) == 1
-    out, err = capsys.readouterr()
+    ran = glass("info", "-m", str(folder))
+    out, err = ran.out, ran.err
+    assert ran.code == 1
     assert out == ""
     assert err.count("\n") == 1
     assert "is empty (0 bytes)" in err
 
 
-def test_help_ends_with_examples_that_work(capsys: pytest.CaptureFixture[str], tiny_model_folder: Path) -> None:
-    assert main(["info", "--help"]) == 0
-    shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
+def test_help_ends_with_examples_that_work(tiny_model_folder: Path) -> None:
+    shown = [line.strip() for line in text_of(glass("info", "--help")).splitlines()]
     examples = [line.strip() for line in EPILOG.splitlines() if "  glass info" in line]
     assert len(examples) == 3
     assert shown[-len(examples) :] == examples
     for example in examples:
-        run(capsys, *shlex.split(example.replace("path/to/llama", str(tiny_model_folder)))[2:])
+        run(*shlex.split(example.replace("path/to/llama", str(tiny_model_folder)))[2:])
 
 
 def test_needs_no_numpy() -> None:

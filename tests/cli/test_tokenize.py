@@ -1,19 +1,19 @@
 """`glass tokenize` as it is typed: pages at many widths, JSON, stdin, and what must not reach a terminal."""
 
-import io
 import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from in_process import glass, text_of
 from model_folders import END, byte_level, sentencepiece_like
 from rich.cells import cell_len
 from strict_json import strict
 from tokenizers import Tokenizer
 
-from glasscli.cli.app import main
 from glasscli.cli.tokenize import EPILOG
 
 TEXT = "The  cat, 日本 é 🙂 👩‍👩‍👧\n\ta\x00"
@@ -29,24 +29,22 @@ def folder(tmp_path: Path) -> str:
     return folder_with(byte_level(), tmp_path)
 
 
-def run(capsys: pytest.CaptureFixture[str], *args: str) -> str:
-    assert main(["tokenize", *args]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
+def run(*args: str, **settings: Any) -> str:
+    ran = glass("tokenize", *args, **settings)
+    assert ran.err == ""
+    return text_of(ran)
 
 
-def fails(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str]:
-    code = main(["tokenize", *args])
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("glass: ")
-    assert len(err.splitlines()) <= 2
-    return code, err
+def fails(*args: str) -> tuple[int, str]:
+    ran = glass("tokenize", *args)
+    assert ran.out == ""
+    assert ran.err.startswith("glass: ")
+    assert len(ran.err.splitlines()) <= 2
+    return ran.code, ran.err
 
 
-def test_a_row_a_token(capsys: pytest.CaptureFixture[str], folder: str) -> None:
-    out = run(capsys, "-m", folder, "the é")
+def test_a_row_a_token(folder: str) -> None:
+    out = run("-m", folder, "the é")
     assert out.splitlines()[:6] == [
         "#   id  token          bytes",
         "0    0  <|endoftext|>  special: stands for no text",
@@ -60,21 +58,18 @@ def test_a_row_a_token(capsys: pytest.CaptureFixture[str], folder: str) -> None:
 
 @pytest.mark.parametrize("columns", [20, 40, 80, 100, 200])
 @pytest.mark.parametrize("merges", [[], ["--merges"]])
-def test_no_line_is_too_wide_and_no_id_is_lost(
-    columns: int, merges: list[str], capsys: pytest.CaptureFixture[str], folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    out = run(capsys, "-m", folder, TEXT, *merges)
+def test_no_line_is_too_wide_and_no_id_is_lost(columns: int, merges: list[str], folder: str) -> None:
+    out = run("-m", folder, TEXT, *merges, columns=columns)
     assert max(map(cell_len, out.splitlines())) <= columns
     assert out.replace("\n", "").isprintable()
-    ids = [token["id"] for token in strict(run(capsys, "-m", folder, TEXT, "--json"))["tokens"]]
+    ids = [token["id"] for token in strict(run("-m", folder, TEXT, "--json"))["tokens"]]
     rows = [line.split() for line in out.split("merges")[0].splitlines()[1:]]
     shown = {int(row[0]): int(row[1]) for row in rows if len(row) > 1 and row[0].isdecimal() and row[1].isdecimal()}
     assert [shown[i] for i in range(len(ids))] == ids
 
 
-def test_json_has_everything(capsys: pytest.CaptureFixture[str], folder: str) -> None:
-    found = strict(run(capsys, "-m", folder, TEXT, "--json", "--merges"))
+def test_json_has_everything(folder: str) -> None:
+    found = strict(run("-m", folder, TEXT, "--json", "--merges"))
     assert found["schema"] == "glass.tokens/1"
     assert found["text"] == TEXT
     own = [token for token in found["tokens"] if token["kind"] == "text"]
@@ -86,73 +81,72 @@ def test_json_has_everything(capsys: pytest.CaptureFixture[str], folder: str) ->
     assert part["parts"] == [{"char": "日", "start": 0, "stop": 2, "n_bytes": 3}]
 
 
-def test_merges_are_a_chain(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    out = run(capsys, "-m", folder_with(sentencepiece_like(), tmp_path), "the", "--merges")
+def test_merges_are_a_chain(tmp_path: Path) -> None:
+    out = run("-m", folder_with(sentencepiece_like(), tmp_path), "the", "--merges")
     assert "  · t h e  → · th e #0  → · the #1  → ·the #2\n" in out
 
 
-def test_a_word_that_comes_again_is_shown_once(capsys: pytest.CaptureFixture[str], folder: str) -> None:
-    out = run(capsys, "-m", folder, "a the the the", "--merges")
+def test_a_word_that_comes_again_is_shown_once(folder: str) -> None:
+    out = run("-m", folder, "a the the the", "--merges")
     assert out.count("→ ·the #") == 1
     assert "(and 2 times more)" in out
 
 
-def test_special_tokens_are_text_unless_asked_for(capsys: pytest.CaptureFixture[str], folder: str) -> None:
-    assert run(capsys, "-m", folder, END).count(END) == 1
-    assert run(capsys, "-m", folder, END, "--special").count(END) == 2
+def test_special_tokens_are_text_unless_asked_for(folder: str) -> None:
+    assert run("-m", folder, END).count(END) == 1
+    assert run("-m", folder, END, "--special").count(END) == 2
 
 
-def test_what_has_no_token_is_said_to_be_lost(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_what_has_no_token_is_said_to_be_lost(tmp_path: Path) -> None:
     tokenizer = sentencepiece_like()
     tokenizer.model.byte_fallback = False
-    out = run(capsys, "-m", folder_with(tokenizer, tmp_path), "aé")
+    out = run("-m", folder_with(tokenizer, tmp_path), "aé")
     assert "unknown: this piece of the text is lost" in out
     assert "1 unknown" in out
 
 
-def test_control_characters_never_reach_the_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_control_characters_never_reach_the_terminal(tmp_path: Path) -> None:
     tokenizer = byte_level()
     tokenizer.add_special_tokens(["\x1b]52;c;AAAA\x07", "[bold]\u202e"])
     text = "\x1b[31m \x07\x9b \u202e [/bold] \x1b]52;c;AAAA\x07[bold]\u202e"
     for option in ([], ["--merges"], ["--json"], ["--special"]):
-        out = run(capsys, "-m", folder_with(tokenizer, tmp_path), text, *option)
+        out = run("-m", folder_with(tokenizer, tmp_path), text, *option)
         assert out.replace("\n", "").isprintable()
 
 
-def test_colour_is_only_colour(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+def test_colour_is_only_colour(folder: str) -> None:
     import re
 
-    plain = run(capsys, "-m", folder, TEXT, "--merges")
-    coloured = run(capsys, "-m", folder, TEXT, "--merges", "--color", "always")
+    plain = run("-m", folder, TEXT, "--merges")
+    coloured = run("-m", folder, TEXT, "--merges", "--color", "always")
     assert "\x1b[" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
 
 
-def test_no_text_at_all(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    out = run(capsys, "-m", folder_with(byte_level(bos=False), tmp_path), "")
+def test_no_text_at_all(tmp_path: Path) -> None:
+    out = run("-m", folder_with(byte_level(bos=False), tmp_path), "")
     assert out.startswith("0 characters   0 bytes   → 0 tokens")
 
 
-def test_bad_folders(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    code, err = fails(capsys, "-m", str(tmp_path), "hi")
+def test_bad_folders(tmp_path: Path) -> None:
+    code, err = fails("-m", str(tmp_path), "hi")
     assert code == 1
     assert "tokenizer.json: there is no such file" in err
-    code, err = fails(capsys, "-m", str(tmp_path / "none"), "hi")
+    code, err = fails("-m", str(tmp_path / "none"), "hi")
     assert code == 1
     assert "does not exist" in err
 
 
-def test_help_ends_with_examples_that_work(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert main(["tokenize", "--help"]) == 0
-    shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
+def test_help_ends_with_examples_that_work() -> None:
+    shown = [line.strip() for line in text_of(glass("tokenize", "--help")).splitlines()]
     examples = [line.strip() for line in EPILOG.splitlines() if "glass tokenize " in line or "| glass" in line]
     assert len(examples) == 4
     assert shown[-len(examples) :] == examples
     for example in examples:
         words = shlex.split(example)
         at = words.index("glass")
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(" ".join(words[1 : at - 1]).encode())))
-        assert "3" in run(capsys, *words[at + 2 :])
+        piped = " ".join(words[1 : at - 1]).encode()
+        assert "3" in run(*words[at + 2 :], stdin=piped)
 
 
 # As a process.
