@@ -1,5 +1,6 @@
 """What many tests need: a tiny model folder, a way to write others, and a tokenizer of each kind."""
 
+import signal
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -17,6 +18,12 @@ from glasscli import LoadedModel, load_model
 hypothesis.settings.register_profile("quick", max_examples=60, deadline=None)
 hypothesis.settings.register_profile("thorough", max_examples=5000, deadline=None)
 hypothesis.settings.load_profile("quick")
+
+# Started in the background by a shell, a program finds these signals ignored, and so does all that it starts.
+# Tests send them to programs that must obey.
+for _signal, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_signal) is signal.SIG_IGN:
+        signal.signal(_signal, _handler)
 
 
 @pytest.fixture(scope="session")
