@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 import torch
 
-from glasscli.weights.recipe.average import average, begin_branch
+from glasscli.weights.recipe.average import average, go_on
 from glasscli.weights.recipe.data import IGNORE, Corpus, Story, cut_windows, fill_batches, read_stories
 from glasscli.weights.recipe.export import choose_dtype, export, greedy, rounded, try_dtypes
 from glasscli.weights.recipe.heads import measure, patterns
 from glasscli.weights.recipe.model import Llama, Shape
 from glasscli.weights.recipe.muon import orthogonalise
 from glasscli.weights.recipe.names import POOL_OF
-from glasscli.weights.recipe.settings import Settings
+from glasscli.weights.recipe.settings import DECAY, Settings
 from glasscli.weights.recipe.tokenizer import END_ID, train_tokenizer
 from glasscli.weights.recipe.train import Run
 
@@ -35,18 +35,18 @@ STORIES = [
 TRAIN = f"""
 import sys, torch
 from pathlib import Path
-from glasscli.weights.recipe.average import average, begin_branch
+from glasscli.weights.recipe.average import average, go_on
 from glasscli.weights.recipe.data import Corpus
 from glasscli.weights.recipe.evaluate import HeldOut
 from glasscli.weights.recipe.model import Shape
-from glasscli.weights.recipe.settings import Settings
+from glasscli.weights.recipe.settings import DECAY, Settings
 from glasscli.weights.recipe.tokenizer import load_or_train
 from glasscli.weights.recipe.train import Run
 torch.set_num_threads(1)
 stories = {STORIES!r}
 folder = Path(sys.argv[1])
 settings = Settings(
-    total_tokens=9_000, decay_tokens=3_000, branch_tokens=4_000, warmup_tokens=500, batch_tokens=512
+    total_tokens=9_000, decay_tokens=3_000, warmup_tokens=500, batch_tokens=512
 )
 tokenizer = load_or_train(folder / "tokenizer.json", stories, 300)
 run = Run(folder, settings, {SHAPE!r}, compiled=False)
@@ -130,25 +130,24 @@ def test_names_change_and_nothing_else_does() -> None:
 def test_rate_goes_up_stays_and_falls_to_zero() -> None:
     settings = Settings(total_tokens=100, decay_tokens=40, warmup_tokens=10, batch_tokens=1)
     assert [settings.rate(tokens) for tokens in (4, 9, 30, 60, 80, 100)] == [0.5, 1.0, 1.0, 1.0, 0.5, 0.0]
-    assert Settings(stop_tokens=70).end == 70
-    short = Settings().scaled(0.1)
-    assert (short.decay_tokens, short.batch_tokens) == (Settings().decay_tokens // 10, Settings().batch_tokens)
+    short = DECAY.scaled(0.1)
+    assert (short.decay_tokens, short.batch_tokens) == (DECAY.decay_tokens // 10, DECAY.batch_tokens)
 
 
-def test_the_second_run_begins_where_the_first_kept_a_copy(tmp_path: Path) -> None:
+def test_the_second_part_begins_where_the_first_ended(tmp_path: Path) -> None:
     assert train(tmp_path / "first").wait() == 0
-    expected = torch.load(tmp_path / "first" / "branch.pt", weights_only=True)
-    assert 4_000 <= expected["progress"]["tokens"] < 4_600
-    settings = Settings(seed=1, total_tokens=5_000, decay_tokens=1_000, batch_tokens=512)
-    begin_branch(tmp_path / "first", tmp_path / "second", settings)
-    second = Run(tmp_path / "second", Settings(), SHAPE, compiled=False)
+    before, after = (tmp_path / name / "checkpoint.pt" for name in ("first", "second"))
+    expected = state(before.parent)
+    settings = Settings(seed=1, total_tokens=15_000, decay_tokens=1_000, batch_tokens=512)
+    go_on(before, after, settings)
+    second = Run(after.parent, Settings(), SHAPE, compiled=False)
     assert second.settings == settings
     assert (second.progress.tokens, second.progress.batch) == (expected["progress"]["tokens"], 0)
     assert second.progress.epoch == expected["progress"]["epoch"] + 1
     for name, tensor in second.model.state_dict().items():
         assert torch.equal(tensor, expected["model"][name]), name
-    begin_branch(tmp_path / "first", tmp_path / "second", Settings())
-    assert Run(tmp_path / "second", Settings(), SHAPE, compiled=False).settings == settings, "it began anew"
+    go_on(before, after, Settings())
+    assert Run(after.parent, Settings(), SHAPE, compiled=False).settings == settings, "it began anew"
 
 
 def test_an_average_weighs_each_checkpoint_by_its_share(tmp_path: Path) -> None:
@@ -211,6 +210,15 @@ def test_the_dtype_is_the_first_that_changes_no_greedy_token() -> None:
     prompts = torch.tensor([tokenizer.encode(STORIES[0]).ids[:8]])
     ids = greedy(model, prompts, 3)
     assert ids[0, 8] == model(prompts)[0, -1].argmax()
+
+
+def test_previous_share_is_what_the_pattern_says() -> None:
+    torch.manual_seed(3)
+    model = Llama(SHAPE)
+    ids = torch.randint(1, SHAPE.vocab_size, (1, 20))
+    targets = torch.where(torch.arange(20) < 12, ids, IGNORE)
+    expected = patterns(model, ids[0].tolist())[1, 0].diagonal(-1)[:11].mean()
+    torch.testing.assert_close(model.previous_share(ids, targets, layer=1, head=0), expected)
 
 
 def test_head_scores_of_a_hand_made_pattern(monkeypatch: pytest.MonkeyPatch) -> None:

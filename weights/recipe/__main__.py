@@ -8,16 +8,16 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
-from .average import average, begin_branch
+from .average import average, go_on
 from .card import Card
 from .data import Corpus, read_stories
 from .evaluate import HeldOut
 from .export import choose_dtype, export, rounded, try_dtypes
 from .heads import measure
 from .model import Llama, Shape
-from .settings import FIRST, SECOND, SHARES
+from .settings import CONSTANT, DECAY, EARLIER_SHARE, POLISH, POLISH_SHARE
 from .tokenizer import load_or_train
-from .train import BRANCH, Run
+from .train import Run
 
 MODEL_FOLDER = Path(__file__).parents[1] / "glass-1m"
 FILES = ("train.txt", "val.txt", "extra_fables_permissive.txt")
@@ -48,16 +48,23 @@ def main() -> None:
     held_out = HeldOut(val, tokenizer)
     corpus = Corpus(train, extra, tokenizer)
 
-    first = Run(args.run / "first", FIRST.scaled(args.share), shape, compiled=not args.eager)
-    first.train(corpus, held_out)
-    begin_branch(args.run / "first", args.run / "second", SECOND.scaled(args.share))
-    second = Run(args.run / "second", SECOND.scaled(args.share), shape, compiled=not args.eager)
-    second.train(corpus, held_out)
+    before, after = args.run / "constant", args.run / "decay"
+    constant = Run(before, CONSTANT.scaled(args.share), shape, compiled=not args.eager)
+    constant.train(corpus, held_out)
+    go_on(constant.path, after / constant.path.name, DECAY.scaled(args.share))
+    decay = Run(after, DECAY.scaled(args.share), shape, compiled=not args.eager)
+    decay.train(corpus, held_out)
 
-    at = {"branch": first.path.with_name(BRANCH), "first": first.path, "second": second.path}
-    model = average(shape, {at[name]: share for name, share in SHARES.items()})
-    card = Card([first, second], [len(some) for some in stories])
-    finish(model, card, held_out, val, tokenizer, args.out)
+    mean = average(shape, {constant.path: EARLIER_SHARE, decay.path: 1 - EARLIER_SHARE})
+    mean_score = held_out.score(mean)
+    polish = Run(args.run / "polish", POLISH.scaled(args.share), shape, compiled=not args.eager)
+    if polish.progress.step == 0:
+        polish.model.load_state_dict(mean.state_dict())
+    polish.train(corpus, held_out)
+    kept = 1 - POLISH_SHARE
+    shares = {constant.path: kept * EARLIER_SHARE, decay.path: kept * (1 - EARLIER_SHARE), polish.path: POLISH_SHARE}
+    card = Card(constant.settings, decay.settings, decay.progress, mean_score, [len(some) for some in stories])
+    finish(average(shape, shares), card, held_out, val, tokenizer, args.out)
 
 
 def finish(model: Llama, card: Card, held_out: HeldOut, val: Sequence[str], tokenizer: Tokenizer, folder: Path) -> None:
@@ -68,7 +75,8 @@ def finish(model: Llama, card: Card, held_out: HeldOut, val: Sequence[str], toke
     shipped = rounded(model, dtype)
     score = held_out.score(shipped)
     print(f"{folder}: {dtype}, {score.nats_per_token:.4f} nats/token, {score.bits_per_byte:.4f} bits/byte held out")
-    card.write(folder, score, measure(shipped, val, tokenizer), trials, dtype, sha256)
+    other_half = HeldOut(val[1::2], tokenizer).score(shipped)
+    card.write(folder, score, other_half, measure(shipped, val, tokenizer), trials, dtype, sha256)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""Two runs to one model: a second run that leaves the first halfway, and the mean of their weights.
+"""From one part of training to the next, and the mean of the weights at the ends of both.
 
-Models that share their first half lie in one valley, so the mean of their weights is a model too. It keeps what both
-learnt and loses much of what only one did, which is mostly single stories by heart.
+The mean keeps what both know and loses some of what only the later one does, which is mostly single stories by heart.
 
-Source: Wortsman et al. 2022, arXiv:2203.05482 (model soups); Izmailov et al. 2018, arXiv:1803.05407 (averaging along
-one run).
+Source: Izmailov et al. 2018, arXiv:1803.05407 (averaging along a run); Wortsman et al. 2022, arXiv:2109.01903
+(interpolating with earlier weights).
 """
 
 from collections.abc import Mapping
@@ -16,22 +15,21 @@ from torch import Tensor
 from . import checkpoint
 from .model import Llama, Shape
 from .settings import Settings
-from .train import BRANCH
 
 
-def begin_branch(first: Path, second: Path, settings: Settings) -> None:
-    """Let a run in folder `second` begin where that in `first` kept a copy, at the start of a new epoch.
+def go_on(before: Path, after: Path, settings: Settings) -> None:
+    """Let a part with `settings` begin, at checkpoint `after`, where checkpoint `before` ended, with a new epoch.
 
     Does nothing if it has begun already.
     """
-    if (second / "checkpoint.pt").exists():
+    if after.exists():
         return
-    _, progress, state = checkpoint.load(first / BRANCH)
+    _, progress, state = checkpoint.load(before)
     progress.epoch, progress.batch, progress.epoch_tokens = progress.epoch + 1, 0, progress.tokens
     progress.loss_sum, progress.loss_count = 0.0, 0
     state["settings"], state["progress"] = vars(settings), vars(progress)
-    second.mkdir(parents=True, exist_ok=True)
-    checkpoint.write(second / "checkpoint.pt", state)
+    after.parent.mkdir(parents=True, exist_ok=True)
+    checkpoint.write(after, state)
 
 
 def average(shape: Shape, shares: Mapping[Path, float]) -> Llama:

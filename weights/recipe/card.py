@@ -7,37 +7,45 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
+from .checkpoint import Progress
 from .evaluate import Score
 from .export import DtypeTrial
 from .heads import Head
-from .settings import SHARES
-from .train import Run
+from .settings import EARLIER_SHARE, NUDGED, POLISH, POLISH_SHARE, Settings
 
 SEEDS = (1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True)
 class Card:
-    """What is to be told: the two runs, and how many stories train.txt, val.txt and the extra file hold."""
+    """What is to be told: both parts of training, their mean, and how many stories the three files hold."""
 
-    runs: Sequence[Run]
+    constant: Settings
+    decay: Settings
+    progress: Progress
+    mean_score: Score
     n_stories: Sequence[int]
 
     def write(
         self,
         folder: Path,
         score: Score,
+        other_half: Score,
         heads: Sequence[Head],
         trials: Sequence[DtypeTrial],
         dtype: str,
         sha256: str,
     ) -> None:
-        """Write README.md into the model folder, whose other files must be there already."""
+        """Write README.md into the model folder, whose other files must be there already.
+
+        `other_half` is the score on the held-out stories by which the shares of the mean were not chosen.
+        """
         template = Template(Path(__file__).with_name("card.md").read_text(encoding="utf-8"))
         numbers = {
             **self._numbers(),
             "nats": f"{score.nats_per_token:.4f}",
             "bits": f"{score.bits_per_byte:.4f}",
+            "other_half": f"{other_half.bits_per_byte:.4f}",
             "val_tokens": f"{score.n_tokens:,}",
             "val_bytes": f"{score.n_bytes:,}",
             "heads": heads_table(heads),
@@ -50,44 +58,35 @@ class Card:
         (folder / "README.md").write_text(template.substitute(numbers), encoding="utf-8")
 
     def _numbers(self) -> dict[str, object]:
-        """Those of the runs: settings as `first_…` and `second_…`, curves, times and what came out of each."""
-        numbers: dict[str, object] = {"shares": SHARES["first"], **vars(self.runs[0].settings)}
-        for name, run in zip(("first", "second"), self.runs, strict=True):
-            settings, progress = run.settings, run.progress
-            numbers |= {f"{name}_{key}": value for key, value in vars(settings).items()}
-            numbers |= {
-                f"{name}_decay_from": millions(settings.total_tokens - settings.decay_tokens),
-                f"{name}_total": millions(settings.total_tokens),
-                f"{name}_tokens": millions(progress.tokens),
-                f"{name}_bits": f"{progress.curve[-1]['val_bits_per_byte']:.4f}",
-                f"{name}_curve": curve_table(progress.curve),
-                f"{name}_plot": curve_plot(progress.curve),
-            }
-        # The second run's counts begin with what the first had done when it branched off.
-        branch = self.runs[0].settings.branch_tokens
-        cpu_s = sum(run.progress.cpu_s for run in self.runs) - seconds_at(self.runs[0].progress.curve, branch, "cpu_s")
-        wall_s = sum(run.progress.wall_s for run in self.runs) - seconds_at(
-            self.runs[0].progress.curve, branch, "wall_s"
-        )
-        tokens = sum(run.progress.tokens for run in self.runs) - branch
+        """Those of the training: settings as `constant_…` and `decay_…`, the curve, times."""
+        progress = self.progress
         counts = zip(("train_stories", "val_stories", "extra_stories"), self.n_stories, strict=True)
-        return numbers | {
-            "branch": millions(branch),
-            "tokens": millions(tokens),
-            "warmup": millions(self.runs[0].settings.warmup_tokens),
-            "cpu_hours": f"{cpu_s / 3600:.1f}",
-            "wall_hours": f"{wall_s / 3600:.1f}",
+        return {
+            **{f"constant_{name}": value for name, value in vars(self.constant).items()},
+            **{f"decay_{name}": value for name, value in vars(self.decay).items()},
             **{name: f"{count:,}" for name, count in counts},
+            "constant_end": millions(self.constant.total_tokens),
+            "decay_end": millions(self.decay.total_tokens),
+            "warmup": millions(self.constant.warmup_tokens),
+            "earlier_share": f"{EARLIER_SHARE:.0%}".replace("%", " %"),
+            "mean_bits": f"{self.mean_score.bits_per_byte:.4f}",
+            "polish_share": f"{POLISH_SHARE:.0%}".replace("%", " %"),
+            "polish_tokens": millions(POLISH.total_tokens),
+            "nudge": POLISH.nudge,
+            "nudged": f"{NUDGED[0]}.{NUDGED[1]}",
+            "last_bits": f"{progress.curve[-1]['val_bits_per_byte']:.4f}",
+            "tokens": millions(progress.tokens),
+            "steps": f"{progress.step:,}",
+            "epochs": progress.epoch + 1,
+            "cpu_hours": f"{progress.cpu_s / 3600:.1f}",
+            "wall_hours": f"{progress.wall_s / 3600:.1f}",
+            "curve": curve_table(progress.curve),
+            "plot": curve_plot(progress.curve),
         }
 
 
 def millions(tokens: int) -> str:
     return f"{tokens / 1e6:.1f}"
-
-
-def seconds_at(curve: Sequence[dict[str, float]], tokens: int, name: str) -> float:
-    """A time of the curve's last point before `tokens`."""
-    return max((point[name] for point in curve if point["tokens"] <= tokens), default=0.0)
 
 
 def thinned(curve: Sequence[dict[str, float]], n_points: int) -> list[dict[str, float]]:

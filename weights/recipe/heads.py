@@ -40,7 +40,7 @@ def patterns(model: Llama, token_ids: Sequence[int]) -> Tensor:
     future = torch.ones(n_tokens, n_tokens, dtype=torch.bool).triu(1)
     found: list[Tensor] = []
     decoder = model.model
-    cos, sin = decoder.cos[:n_tokens], decoder.sin[:n_tokens]
+    cos, sin = decoder.turns(n_tokens)
     x = decoder.embed_tokens(torch.tensor([list(token_ids)]))
     for layer in decoder.blocks():
         q, k, _ = layer.self_attn.heads(layer.input_layernorm(x), cos, sin)

@@ -1,29 +1,24 @@
-"""Every number of the two runs, and the learning rate as a function of tokens seen."""
+"""Every number of the two parts of training, and the learning rate as a function of tokens seen."""
 
 from dataclasses import dataclass, replace
-
-NEVER = 10**12  # tokens, more than any run sees
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How one run goes. Rates, shares, and counts of target tokens; defaults are those of the first run.
+    """How one part goes. Rates, shares, and counts of target tokens since the very beginning.
 
     Attributes:
-        total_tokens: where the rate reaches zero.
-        decay_tokens: how long before that it begins to fall.
-        stop_tokens: where the run ends, if before `total_tokens`.
-        branch_tokens: where a copy is kept for another run to begin with.
+        total_tokens: where it ends.
+        decay_tokens: how long before that the rate begins to fall, to reach zero there.
         batch_tokens: inputs in a batch, padding included.
         swap_share: stories whose people get new names.
+        nudge: nats per token that one previous-token head, looking there alone, would be worth (see `NUDGED`).
         extra_share: tokens from the second collection, in epochs that begin before `extra_until_tokens`.
     """
 
     seed: int = 0
-    total_tokens: int = 68_000_000
-    decay_tokens: int = 36_100_000
-    stop_tokens: int = 60_723_000
-    branch_tokens: int = 31_833_000
+    total_tokens: int = 31_833_000
+    decay_tokens: int = 1  # at once: the rate stays up to the end
     warmup_tokens: int = 1_000_000
     batch_tokens: int = 8_192
     muon_lr: float = 0.025
@@ -32,11 +27,7 @@ class Settings:
     swap_share: float = 0.5
     extra_share: float = 0.2
     extra_until_tokens: int = 10_000_000
-
-    @property
-    def end(self) -> int:
-        """Tokens after which the run is over."""
-        return min(self.total_tokens, self.stop_tokens)
+    nudge: float = 0.0
 
     def rate(self, tokens: int) -> float:
         """Factor on both learning rates: up, constant, then down in a line to zero.
@@ -48,26 +39,39 @@ class Settings:
         return max(0.0, min(up, down))
 
     def scaled(self, share: float) -> "Settings":
-        """The same run in fewer tokens, all its parts in proportion."""
-        names = ("total_tokens", "decay_tokens", "stop_tokens", "branch_tokens", "warmup_tokens", "extra_until_tokens")
+        """The same in fewer tokens, all its parts in proportion."""
+        names = ("total_tokens", "decay_tokens", "warmup_tokens", "extra_until_tokens")
         return replace(self, **{name: max(1, int(getattr(self, name) * share)) for name in names})
 
 
-# Seen sixty million tokens, the first run had begun to know its stories by heart. The second leaves it
-# halfway, reads in another order with more other names and fables, and forgets what only one of them learnt
-# when their weights are averaged.
-FIRST = Settings()
-SECOND = replace(
-    FIRST,
+CONSTANT = Settings()
+
+# Small weight changes are what learns stories by heart, so this part has more fables and more changed names.
+DECAY = replace(
+    CONSTANT,
     seed=1,
     total_tokens=52_000_000,
     decay_tokens=20_166_003,
-    stop_tokens=NEVER,
-    branch_tokens=NEVER,
     swap_share=0.8,
     extra_share=0.3,
-    extra_until_tokens=NEVER,
+    extra_until_tokens=10**9,
 )
 
-# What each checkpoint counts for in the shipped model.
-SHARES = {"branch": 0.1, "first": 0.45, "second": 0.45}
+# Then a mean is taken: this much of the weights at the end of the constant part, the rest of the decayed ones.
+EARLIER_SHARE = 0.1
+
+# A last, short part makes the head that looks back one token, (layer, head), do so more plainly, for those who watch.
+NUDGED = (2, 3)
+POLISH = replace(
+    DECAY,
+    seed=2,
+    total_tokens=1_500_000,
+    decay_tokens=1_500_000,
+    warmup_tokens=100_000,
+    muon_lr=0.0025,
+    adam_lr=6e-4,
+    nudge=0.3,
+)
+
+# Whole, that part would cost 0.01 bits per byte: the shipped weights are the mean and this much of it.
+POLISH_SHARE = 0.2

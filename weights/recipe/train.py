@@ -19,9 +19,7 @@ from .data import IGNORE, Corpus
 from .evaluate import HeldOut
 from .model import Llama, Shape
 from .muon import Muon
-from .settings import Settings
-
-BRANCH = "branch.pt"
+from .settings import NUDGED, Settings
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -43,10 +41,16 @@ class Run:
             for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
                 optimizer.load_state_dict(saved)
         self.loss: Loss = self.model.loss
-        if compiled:
+        if self.settings.nudge:
+            self.loss = self._nudged_loss
+        elif compiled:
             torch._dynamo.config.recompile_limit = 32  # one graph for each row width
             self.loss = torch.compile(self.model.loss, dynamic=False)
         self._clock = (time.process_time(), time.perf_counter())
+
+    def _nudged_loss(self, inputs: Tensor, targets: Tensor) -> Tensor:
+        share = self.model.previous_share(inputs, targets, *NUDGED)
+        return self.model.loss(inputs, targets) - self.settings.nudge * share
 
     def save(self, path: Path | None = None) -> None:
         self._tick()
@@ -85,18 +89,16 @@ class Run:
         """Go on to the end of the schedule, saving and scoring on the way."""
         report = Report(self.progress.tokens)
         saved_at = time.perf_counter()
-        while self.progress.tokens < self.settings.end:
+        while self.progress.tokens < self.settings.total_tokens:
             for inputs, targets in self._rest_of_epoch(corpus):
                 before = self.progress.tokens
                 report.add(self.step(inputs, targets), self)
-                if before < self.settings.branch_tokens <= self.progress.tokens:
-                    self.save(self.path.with_name(BRANCH))
                 if before // score_every < self.progress.tokens // score_every:
                     self.score(held_out, report)
                 if time.perf_counter() - saved_at > save_every_s:
                     self.save()
                     saved_at = time.perf_counter()
-                if self.progress.tokens >= self.settings.end:
+                if self.progress.tokens >= self.settings.total_tokens:
                     break
             else:
                 self.progress.epoch += 1
@@ -143,7 +145,7 @@ class Report:
         if now - self.shown_at < (0.5 if self.live else 30.0):
             return
         self.shown_at = now
-        done, total = run.progress.tokens, run.settings.end
+        done, total = run.progress.tokens, run.settings.total_tokens
         tokens_per_s = (done - self.start[1]) / (now - self.start[0])
         left_s = (total - done) / tokens_per_s
         bar = "█" * (20 * done // total)
