@@ -239,6 +239,6 @@ MODELS = (
           {"model_type": "whisper", "decoder_layers": 32, "decoder_attention_heads": 20, "encoder_layers": 32,
            "encoder_attention_heads": 20, "d_model": 1280, "max_source_positions": 1500,
            "max_target_positions": 448, "torch_dtype": "float16"}),
-    Model("glass-1m", "GQA", "2026-11", "config", dense("llama", 4, 4, 2, 128, 512, head_dim=32)),
+    Model("glass-1m", "GQA", "2026-11", "config", dense("llama", 4, 4, 2, 128, 512, head_dim=32, **HALF)),
 )
 # fmt: on
