@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from glasscli.batch import generate_batch
+    from glasscli.budget.cache_size import cache_size
     from glasscli.cache import KVCache
     from glasscli.config import ModelConfig, RopeScaling, load_config
     from glasscli.continuation import Step
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "batch": ["generate_batch"],
+    "budget.cache_size": ["cache_size"],
     "cache": ["KVCache"],
     "config": ["ModelConfig", "RopeScaling", "load_config"],
     "dump": ["dump_attention", "dump_decode"],
@@ -71,6 +73,7 @@ __all__ = [
     "UsageError",
     "attend",
     "attend_blocked",
+    "cache_size",
     "causal_mask",
     "dump_attention",
     "dump_decode",

@@ -1,0 +1,27 @@
+"""The budget in one call, for programs: a config or a model's name in, a `Budget` out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from glasscli.budget.plan import Budget, plan
+from glasscli.budget.request import Request
+from glasscli.budget.subjects import from_config, from_name
+
+
+def cache_size(model: Mapping[str, Any] | str, tokens: int, *, engine: str = "logical", **settings: Any) -> Budget:
+    """How many bytes the KV cache of `model` takes when a sequence holds `tokens`.
+
+    Args:
+        model: the settings of a config.json, or the name of a well-known model ("llama-3.1-8b").
+        engine: "logical" (what the mathematics needs), "transformers", "vllm" or "llama.cpp".
+        settings: what else `Request` takes: batch, k_dtype, v_dtype, tp, pp, dp, prefix_shared, block_size, …
+
+    Returns:
+        exact bytes, as whole numbers: `bytes_total`, `bytes_per_token` and what else `Budget` holds.
+
+    Raises:
+        ConfigError: the config is broken, or describes what glass has no rule for; `field` names the key.
+        UsageError: a setting is out of range or of another engine, or no model has that name.
+    """
+    subject = from_name(model, engine) if isinstance(model, str) else from_config(model, engine)
+    return plan(Request(subject.layout, tokens, engine=engine, logical=subject.logical, **settings))
