@@ -87,6 +87,18 @@ def test_a_batch_equals_its_sequences_one_by_one(config: dict[str, Any]) -> None
         np.testing.assert_allclose(shorter[i], expected, rtol=0, atol=1e-4)
 
 
+def test_a_cache_may_go_from_one_model_to_another() -> None:
+    """What a model leaves in a cache's workspace must not make the next model answer with its weights."""
+    config = settings()
+    first, second = build(config, seed=0), build(config, seed=1)
+    cache, ids = first.new_cache(), token_ids(config, 4)
+    first(ids[:2], cache)
+    first(ids[2:3], cache)
+    cache.truncate(0)
+    second(ids[:3], cache)
+    np.testing.assert_allclose(second(ids[3:], cache), second(ids)[3:], rtol=0, atol=1e-4)
+
+
 def test_everything_is_float32(config: dict[str, Any]) -> None:
     model, ids = build(config), token_ids(config, 5)
     cache, trace = model.new_cache(), Trace([1])

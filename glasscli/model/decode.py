@@ -27,6 +27,7 @@ import numpy as np
 from glasscli.cache import KVCache
 from glasscli.model.block import linear, mlp
 from glasscli.model.ops import Array, fit_for_softmax, rms_norm, softmax
+from glasscli.model.rope import turns_at
 
 if TYPE_CHECKING:
     from glasscli.model.llama import Llama
@@ -159,7 +160,7 @@ def decode_batch(model: "Llama", token_ids: Sequence[int], cache: KVCache) -> Ar
     config, rows = model.config, np.arange(cache.batch)
     starts = np.array(cache.lengths)
     seen = int(starts.max()) + 1
-    turns_BP = model.turns(0, seen)[starts][:, None]
+    turns_B1P = turns_at(model.frequency, starts)[:, None]
     hidden_B11S = (np.arange(seen) > starts[:, None])[:, None, None]
     x_BD = model.weights.embedding[list(token_ids)]
     for weights, kv in zip(model.weights.blocks, cache.kv, strict=True):
@@ -167,7 +168,7 @@ def decode_batch(model: "Llama", token_ids: Sequence[int], cache: KVCache) -> Ar
         heads = qkv.reshape(cache.batch, -1, config.head_dim)
         n_turned = config.n_heads + config.n_kv_heads
         pairs = heads[:, :n_turned].view(np.complex64)
-        np.multiply(pairs, turns_BP, pairs)
+        np.multiply(pairs, turns_B1P, pairs)
         kv[:, rows, :, starts] = heads[:, config.n_heads :].reshape(cache.batch, 2, config.n_kv_heads, -1)
         q_BKGE = heads[:, : config.n_heads].reshape(cache.batch, config.n_kv_heads, config.group_size, -1)
         scores = q_BKGE @ kv[0, :, :, :seen].transpose(0, 1, 3, 2)

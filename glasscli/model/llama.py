@@ -113,9 +113,10 @@ class Llama:
         return x_TD
 
     def _decoder(self, cache: KVCache) -> Decoder:
-        if not isinstance(cache.workspace, Decoder):
-            cache.workspace = Decoder(self, cache)
-        return cache.workspace
+        workspace = cache.workspace
+        if not isinstance(workspace, Decoder) or workspace.model is not self:  # another model may have filled it
+            cache.workspace = workspace = Decoder(self, cache)
+        return workspace
 
     def decode_batch(self, token_ids: Sequence[int], cache: KVCache) -> Array:
         """Append one token to every sequence of `cache`, each at its own length: logits float32 [B, V].

@@ -50,7 +50,12 @@ def _stretch_low(frequency: Array, rope: RopeScaling) -> Array:
 
 def turns(frequency: Array, start: int, stop: int) -> Turns:
     """The factors that turn pairs at positions `start` to `stop` − 1: complex64 [stop − start, E/2]."""
-    angle = np.arange(start, stop, dtype=np.float32)[:, None] * frequency
+    return turns_at(frequency, np.arange(start, stop))
+
+
+def turns_at(frequency: Array, positions: NDArray[np.integer]) -> Turns:
+    """The factors that turn pairs at `positions` [T], in any order: complex64 [T, E/2]."""
+    angle = positions.astype(np.float32)[:, None] * frequency
     factor = np.empty(angle.shape, np.complex64)
     factor.real = np.cos(angle)
     factor.imag = np.sin(angle)
