@@ -5,17 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from glasscli.checkpoint.load import LoadedModel, load_model
 from glasscli.cli.attn_options import Ask
 from glasscli.cli.attn_select import pick_heads, pick_layers, pick_rows
 from glasscli.cli.console import note, write_json
 from glasscli.cli.prompt_text import prompt_text
-from glasscli.dump import Dump, SizeError, dump_attention, dump_decode, take_rows
 from glasscli.errors import UsageError
 from glasscli.export import check_export, export_dump
 from glasscli.export.document import check_json_size, document
-from glasscli.load import LoadedModel, load_model
-from glasscli.prompts import ContextError, Overflow, read_prompt
-from glasscli.steps import STEPS, find_step
+from glasscli.generation.prompts import ContextError, Overflow, read_prompt
+from glasscli.inspect.dump import Dump, SizeError, dump_attention, dump_decode, take_rows
+from glasscli.inspect.steps import STEPS, find_step
 
 DEMO = "The cat saw the dog. The cat"  # a repeat, so that dup and induct have something to measure
 
@@ -54,7 +54,7 @@ def run(ask: Ask) -> None:
 
 def spare_model(output: Path, folder: Path) -> None:
     """Refuse to replace a file of the model that is being looked into."""
-    from glasscli.facts import model_files
+    from glasscli.checkpoint.facts import model_files
 
     if output.exists() and any(output.samefile(file) for file in model_files(folder)):
         raise UsageError(f"-o {output}: this file is a part of the model. Name another.")
@@ -78,8 +78,8 @@ def write_on(ask: Ask, loaded: LoadedModel, ids: Sequence[int]) -> list[int]:
     """The tokens that `--new` asks for: greedy, or drawn with a seed as `generate` draws them."""
     if not ask.n_new:
         return []
-    from glasscli.generation import generate
-    from glasscli.sampling import SamplingParams
+    from glasscli.generation.loop import generate
+    from glasscli.generation.sampling import SamplingParams
 
     params = SamplingParams(temperature=0.0) if ask.seed is None else SamplingParams()
     written = generate(loaded, ids, params=params, max_new_tokens=ask.n_new, seed=ask.seed or 0)
@@ -124,16 +124,16 @@ def finish(ask: Ask, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> N
 
 def show_census(ask: Ask, loaded: LoadedModel, text: str, ids: Sequence[int]) -> None:
     """All heads, as a table or as JSON."""
-    from glasscli.census import head_census
+    from glasscli.inspect.head_roles import head_census
 
     try:
         census = head_census(loaded, ids)
     except SizeError as error:
         raise UsageError(f"{error}.\nGive a shorter text.") from None
     if ask.as_json:
+        from glasscli.checkpoint.shards import weights_hash
         from glasscli.cli.views.attn_json import census_document
         from glasscli.export.arrays import describe_model
-        from glasscli.shards import weights_hash
 
         model = describe_model(loaded.folder.name, loaded.config, weights_hash(loaded.folder))
         write_json(census_document(census, model, text), indent=None)
@@ -148,14 +148,14 @@ def show_census(ask: Ask, loaded: LoadedModel, text: str, ids: Sequence[int]) ->
 
 def with_hash(loaded: LoadedModel, dump: Dump) -> Dump:
     """The dump, with what identifies the weights it came from."""
-    from glasscli.shards import weights_hash
+    from glasscli.checkpoint.shards import weights_hash
 
     return replace(dump, weights_hash=weights_hash(loaded.folder))
 
 
 def wrote(path: Path, size: int, dump: Dump) -> str:
     """What to say of a file that was written."""
-    from glasscli.budget.sizes import format_bytes
+    from glasscli.units import format_bytes
 
     layers = ", ".join(str(trace.layer) for trace in dump.layers)
     return (

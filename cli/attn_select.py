@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from glasscli.config import ModelConfig
+from glasscli.config.model_config import ModelConfig
 from glasscli.errors import UsageError
-from glasscli.steps import STEPS
+from glasscli.inspect.steps import STEPS
 
 
 def pick_layers(text: str | None, everything: bool, config: ModelConfig) -> list[int]:

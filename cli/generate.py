@@ -12,12 +12,12 @@ from glasscli.cli.interrupts import watch_interrupts
 from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
 from glasscli.cli.prompt_text import prompt_text
 from glasscli.errors import UsageError
-from glasscli.prompts import ContextError, Overflow
+from glasscli.generation.prompts import ContextError, Overflow
 
 if TYPE_CHECKING:
-    from glasscli.continuation import Step
-    from glasscli.generation import Generation
-    from glasscli.load import LoadedModel
+    from glasscli.checkpoint.load import LoadedModel
+    from glasscli.generation.continuation import Step
+    from glasscli.generation.loop import Generation
 
 RUNNERS_UP = 4  # the token itself and three others
 
@@ -80,7 +80,7 @@ def command(
     """Continue a text, token by token, each shown as soon as it is chosen."""
     check_formats(show, logprobs, as_json, as_jsonl, prompts, prompt)
     pin_threads(model)
-    from glasscli.sampling import SamplingParams
+    from glasscli.generation.sampling import SamplingParams
 
     options: dict[str, Any] = {
         "params": SamplingParams(temperature, top_k, top_p, min_p, repetition_penalty),
@@ -125,8 +125,8 @@ class Look:
 
 def run_one(folder: Path | None, prompt: str, options: dict[str, Any], look: Look) -> int:
     """Write one text; the exit code."""
-    from glasscli.generation import generate
-    from glasscli.load import load_model
+    from glasscli.checkpoint.load import load_model
+    from glasscli.generation.loop import generate
 
     loaded = load_model(folder)
     try:

@@ -8,12 +8,12 @@ from glasscli.cli.console import is_terminal, note
 from glasscli.cli.interrupts import watch_interrupts
 from glasscli.cli.prompt_text import prompt_lines
 from glasscli.errors import UsageError
-from glasscli.prompts import ContextError
+from glasscli.generation.prompts import ContextError
 
 if TYPE_CHECKING:
-    from glasscli.batch import Batch
     from glasscli.cli.generate import Look
     from glasscli.cli.views.generate_batch import BatchJsonlView, BatchJsonView, BatchTextView
+    from glasscli.generation.batch import Batch
 
 
 def run_batch(folder: Path | None, path: str, options: dict[str, Any], look: "Look") -> int:
@@ -22,8 +22,8 @@ def run_batch(folder: Path | None, path: str, options: dict[str, Any], look: "Lo
     if not options["use_cache"]:
         raise UsageError("--no-cache is for one prompt: a batch is decoded through one cache")
     prompts = prompt_lines(path)
-    from glasscli.batch import generate_batch
-    from glasscli.load import load_model
+    from glasscli.checkpoint.load import load_model
+    from glasscli.generation.batch import generate_batch
 
     loaded = load_model(folder)
     try:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from glasscli.prompts import Overflow
+from glasscli.generation.prompts import Overflow
 
 
 class Show(StrEnum):

@@ -27,8 +27,8 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Show what a model folder holds: settings, parameters, tensors, cache bytes per token, tokenizer, files."""
-    from glasscli.facts import read_facts
-    from glasscli.load import shipped_folder
+    from glasscli.checkpoint.facts import read_facts
+    from glasscli.checkpoint.load import shipped_folder
 
     facts = read_facts(model or shipped_folder())
     if as_json:

@@ -7,8 +7,6 @@ from glasscli.budget.emit import command_line
 from glasscli.budget.model_facts import MODELS, Model
 from glasscli.budget.models import AS_OF
 from glasscli.budget.questions import Settings
-from glasscli.budget.sizes import format_bytes
-from glasscli.budget.source import read_config, title_of
 from glasscli.budget.subjects import Heads, Subject, from_config, from_name
 from glasscli.budget.sweep import curve, spaced
 from glasscli.cli import console
@@ -19,7 +17,9 @@ from glasscli.cli.kv_said import said_of_heads, said_of_model
 from glasscli.cli.options import ColorOption, Json, Quiet
 from glasscli.cli.views import kv_compare, kv_config, kv_data, kv_sweep, kv_table
 from glasscli.cli.views.screen import Screen
+from glasscli.config.source import read_config, title_of
 from glasscli.errors import ConfigError, GlassError, UsageError
+from glasscli.units import format_bytes
 
 EPILOG = f"""\b
 Settings of an engine (-s NAME=VALUE):

@@ -9,10 +9,10 @@ from typing import Any
 from glasscli.budget.dtypes import dtype_named
 from glasscli.budget.questions import Settings
 from glasscli.budget.request import ENGINE_OPTIONS
-from glasscli.budget.sizes import LARGEST, parse_bandwidth, parse_bytes, parse_counts
 from glasscli.budget.subjects import MOST_LAYERS, Heads, Subject, divisors_near
 from glasscli.cli.kv_options import Asked, Emit, Engine
 from glasscli.errors import UsageError
+from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_counts
 
 CONTEXTS = (1024, 8192, 32768, 131072)
 BANDWIDTH = "3.35TB/s"  # an H100 SXM's

@@ -15,42 +15,42 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from glasscli.batch import generate_batch
     from glasscli.budget.cache_size import cache_size
-    from glasscli.cache import KVCache
-    from glasscli.config import ModelConfig, RopeScaling, load_config
-    from glasscli.continuation import Step
-    from glasscli.dump import dump_attention, dump_decode
+    from glasscli.cache.kv_cache import KVCache
+    from glasscli.cache.layout import layout_of
+    from glasscli.checkpoint.load import LoadedModel, load_model
+    from glasscli.config.model_config import ModelConfig, RopeScaling, load_config
     from glasscli.errors import CheckpointError, ConfigError, GlassError, OutputError, TokenizerError, UsageError
     from glasscli.export import export_dump
-    from glasscli.generation import generate
-    from glasscli.layout import layout_of
-    from glasscli.load import LoadedModel, load_model
-    from glasscli.measures import measure_heads
+    from glasscli.generation.batch import generate_batch
+    from glasscli.generation.continuation import Step
+    from glasscli.generation.loop import generate
+    from glasscli.generation.sampling import SamplingParams
+    from glasscli.inspect.dump import dump_attention, dump_decode
+    from glasscli.inspect.measures import measure_heads
+    from glasscli.inspect.trace import LayerTrace, Trace
     from glasscli.model.attention import attend, attend_blocked, causal_mask
     from glasscli.model.llama import Llama
-    from glasscli.sampling import SamplingParams
-    from glasscli.tokenizer import Tokenizer
-    from glasscli.trace import LayerTrace, Trace
+    from glasscli.tokenizer.tokenizer import Tokenizer
 
 _HOMES = {
-    "batch": ["generate_batch"],
     "budget.cache_size": ["cache_size"],
-    "cache": ["KVCache"],
-    "config": ["ModelConfig", "RopeScaling", "load_config"],
-    "dump": ["dump_attention", "dump_decode"],
+    "cache.kv_cache": ["KVCache"],
+    "cache.layout": ["layout_of"],
+    "checkpoint.load": ["LoadedModel", "load_model"],
+    "config.model_config": ["ModelConfig", "RopeScaling", "load_config"],
     "errors": ["CheckpointError", "ConfigError", "GlassError", "OutputError", "TokenizerError", "UsageError"],
     "export": ["export_dump"],
-    "continuation": ["Step"],
-    "generation": ["generate"],
-    "layout": ["layout_of"],
-    "load": ["LoadedModel", "load_model"],
-    "measures": ["measure_heads"],
+    "generation.batch": ["generate_batch"],
+    "generation.continuation": ["Step"],
+    "generation.loop": ["generate"],
+    "generation.sampling": ["SamplingParams"],
+    "inspect.dump": ["dump_attention", "dump_decode"],
+    "inspect.measures": ["measure_heads"],
+    "inspect.trace": ["LayerTrace", "Trace"],
     "model.attention": ["attend", "attend_blocked", "causal_mask"],
     "model.llama": ["Llama"],
-    "sampling": ["SamplingParams"],
-    "tokenizer": ["Tokenizer"],
-    "trace": ["LayerTrace", "Trace"],
+    "tokenizer.tokenizer": ["Tokenizer"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -18,7 +18,7 @@ import transformers
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_MAPPING_NAMES
 
-FAMILIES = Path(__file__).parents[1] / "glasscli" / "budget" / "families"
+FAMILIES = Path(__file__).parents[1] / "glasscli" / "config" / "families"
 GENERATE = (
     "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES",
     "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES",

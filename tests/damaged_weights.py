@@ -10,8 +10,8 @@ import pytest
 from model_folders import safetensors_bytes
 from safetensors.numpy import load_file, save_file
 
-from glasscli.checkpoint import Tensors, load_tensors
-from glasscli.config import load_config
+from glasscli.checkpoint.tensors import Tensors, load_tensors
+from glasscli.config.model_config import load_config
 from glasscli.errors import CheckpointError
 
 MakeFolder = Callable[..., Path]

@@ -9,8 +9,8 @@ import model_folders
 import numpy as np
 import random_llama
 
-from glasscli.dump import Dump, dump_attention, dump_decode
-from glasscli.load import LoadedModel, load_model
+from glasscli.checkpoint.load import LoadedModel, load_model
+from glasscli.inspect.dump import Dump, dump_attention, dump_decode
 
 PROMPT = "one two one two"  # a token a letter
 

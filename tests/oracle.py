@@ -23,9 +23,9 @@ import torch
 import transformers
 from transformers import AutoConfig
 
-from glasscli.budget.families import layout
 from glasscli.budget.plan import plan
 from glasscli.budget.request import Request
+from glasscli.config.families import layout
 from glasscli.errors import ConfigError
 
 TRUTH = Path(__file__).parent / "data" / "kv" / "transformers_truth.json"

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from glasscli.cache import KVCache
-from glasscli.load import LoadedModel
+from glasscli.cache.kv_cache import KVCache
+from glasscli.checkpoint.load import LoadedModel
 from glasscli.model.ops import Array
 
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glasscli.load import LoadedModel, load_model, shipped_folder
-from glasscli.measures import HeadMeasures, measure_heads, uniform_measures
-from glasscli.tokenizer import load_tokenizer
-from glasscli.trace import Trace
+from glasscli.checkpoint.load import LoadedModel, load_model, shipped_folder
+from glasscli.inspect.measures import HeadMeasures, measure_heads, uniform_measures
+from glasscli.inspect.trace import Trace
+from glasscli.tokenizer.tokenizer import load_tokenizer
 
 FOLDER = shipped_folder()
 TOKENIZER = load_tokenizer(FOLDER)

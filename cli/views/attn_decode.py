@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 from rich.cells import cell_len
 
-from glasscli.budget.sizes import format_bytes
-from glasscli.checks import largest_difference, tiny
 from glasscli.cli.views.attn_page import ACCENT, BAD, DIM, HEAD, Line, Page, fits, flow, share, table, tint, wrap
 from glasscli.cli.views.attn_screen import prompt_lines
 from glasscli.cli.views.cells import crop, pad
-from glasscli.dump import Dump
-from glasscli.measures import measure_heads
+from glasscli.inspect.checks import largest_difference, tiny
+from glasscli.inspect.dump import Dump
+from glasscli.inspect.measures import measure_heads
+from glasscli.inspect.trace import LayerTrace
 from glasscli.model.ops import Array
-from glasscli.trace import LayerTrace
+from glasscli.units import format_bytes
 
 MAX_KEYS = 64
 CLOSE = 1e-4

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from glasscli.census import ENOUGH, Census, HeadReport
-from glasscli.checks import Check, check_layer
 from glasscli.cli.views.attn_measures import percent
 from glasscli.cli.views.attn_page import (
     ACCENT,
@@ -20,10 +18,12 @@ from glasscli.cli.views.attn_page import (
     tint,
     wrap,
 )
-from glasscli.dump import Dump
-from glasscli.measures import HeadMeasures
-from glasscli.steps import STEPS, explain, source_line, step_array
-from glasscli.trace import LayerTrace
+from glasscli.inspect.checks import Check, check_layer
+from glasscli.inspect.dump import Dump
+from glasscli.inspect.head_roles import ENOUGH, Census, HeadReport
+from glasscli.inspect.measures import HeadMeasures
+from glasscli.inspect.steps import STEPS, explain, source_line, step_array
+from glasscli.inspect.trace import LayerTrace
 
 MAX_HEADS = 64  # on a terminal; a pipe gets all
 

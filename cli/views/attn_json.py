@@ -3,16 +3,16 @@
 from dataclasses import asdict
 from typing import Any
 
-from glasscli.census import Census
 from glasscli.cli.attn_options import Ask
 from glasscli.cli.attn_select import pick_jacobian_heads
-from glasscli.dump import Dump
 from glasscli.errors import UsageError
 from glasscli.export.arrays import describe
 from glasscli.export.document import as_json, check_json_numbers, check_json_size, measures_entry
-from glasscli.steps import STEPS, explain, source_line
-from glasscli.trace import LayerTrace
-from glasscli.whatif import jacobian_facts, sharpness, what_if_pattern
+from glasscli.inspect.dump import Dump
+from glasscli.inspect.head_roles import Census
+from glasscli.inspect.steps import STEPS, explain, source_line
+from glasscli.inspect.trace import LayerTrace
+from glasscli.inspect.whatif import jacobian_facts, sharpness, what_if_pattern
 
 
 def view_document(ask: Ask, dump: Dump) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from glasscli.cli.views.attn_page import ACCENT, DIM, HEAD, Line, Page, Span, fits, flow, share, table, tint, wrap
-from glasscli.dump import Dump
-from glasscli.measures import HeadMeasures
+from glasscli.inspect.dump import Dump
+from glasscli.inspect.measures import HeadMeasures
 
 COLUMNS = ("sink", "prev", "self", "dup", "induct")
 

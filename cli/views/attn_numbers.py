@@ -8,9 +8,9 @@ from rich.cells import cell_len
 
 from glasscli.cli.views.attn_page import ACCENT, DIM, HEAD, Line, Page, add, tint, wrap
 from glasscli.cli.views.cells import crop, pad
-from glasscli.dump import Dump
-from glasscli.steps import STEPS, step_array
-from glasscli.trace import LayerTrace
+from glasscli.inspect.dump import Dump
+from glasscli.inspect.steps import STEPS, step_array
+from glasscli.inspect.trace import LayerTrace
 
 _WRITTEN = 10**5  # larger numbers are shown with an exponent
 

@@ -20,8 +20,8 @@ from glasscli.cli.console import (
     write,
 )
 from glasscli.cli.views.cells import pad
-from glasscli.dump import Token
-from glasscli.pieces import label_of
+from glasscli.inspect.dump import Token
+from glasscli.tokenizer.pieces import label_of
 
 Span = tuple[str, str]  # text, Rich style
 Line = list[Span]

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 from rich.cells import cell_len
 
-from glasscli.checks import Check, check_layer
 from glasscli.cli.views.attn_heatmap import Map, heatmaps
 from glasscli.cli.views.attn_measures import measure_table
 from glasscli.cli.views.attn_page import ACCENT, BAD, DIM, HEAD, Line, Page, Span, fits, flow, number, table, wrap
 from glasscli.cli.views.cells import crop
-from glasscli.dump import Dump
-from glasscli.steps import STEPS, step_array
-from glasscli.trace import LayerTrace
+from glasscli.inspect.checks import Check, check_layer
+from glasscli.inspect.dump import Dump
+from glasscli.inspect.steps import STEPS, step_array
+from glasscli.inspect.trace import LayerTrace
 
 
 def layer_screen(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.attn_options import Ask
 from glasscli.cli.attn_select import pick_heads, pick_jacobian_heads
 from glasscli.cli.views.attn_decode import chosen_table, decode_screen
@@ -12,9 +13,8 @@ from glasscli.cli.views.attn_screen import header, layer_maps, layer_screen, pro
 from glasscli.cli.views.attn_single import head_screen
 from glasscli.cli.views.attn_whatif import blocked_screen, jacobian_screen, what_if_screen
 from glasscli.cli.views.cells import join_fitting
-from glasscli.dump import Dump, SizeError, check_size, dump_attention
-from glasscli.load import LoadedModel
-from glasscli.trace import LayerTrace
+from glasscli.inspect.dump import Dump, SizeError, check_size, dump_attention
+from glasscli.inspect.trace import LayerTrace
 
 
 def show(ask: Ask, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> None:

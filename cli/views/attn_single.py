@@ -4,8 +4,8 @@ from glasscli.cli.views.attn_measures import bits, measure_table, percent
 from glasscli.cli.views.attn_numbers import matrix
 from glasscli.cli.views.attn_page import Line, Page, share, wrap
 from glasscli.cli.views.attn_screen import header, layer_maps
-from glasscli.dump import Dump
-from glasscli.trace import LayerTrace
+from glasscli.inspect.dump import Dump
+from glasscli.inspect.trace import LayerTrace
 
 MAX_NUMBERS = 24  # rows and columns of weights that are still read, not scrolled past
 

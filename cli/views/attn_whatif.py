@@ -4,8 +4,6 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from glasscli.budget.sizes import format_bytes
-from glasscli.checks import largest_difference, tiny
 from glasscli.cli.views.attn_heatmap import Map, heatmaps
 from glasscli.cli.views.attn_numbers import matrix
 from glasscli.cli.views.attn_page import (
@@ -24,11 +22,13 @@ from glasscli.cli.views.attn_page import (
     wrap,
 )
 from glasscli.cli.views.attn_screen import head_titles
-from glasscli.dump import Dump
+from glasscli.inspect.checks import largest_difference, tiny
+from glasscli.inspect.dump import Dump
+from glasscli.inspect.trace import LayerTrace
+from glasscli.inspect.whatif import Sharpness, jacobian_facts, sharpness, what_if_pattern
 from glasscli.model.attention import attend, attend_blocked
 from glasscli.model.ops import Array
-from glasscli.trace import LayerTrace
-from glasscli.whatif import Sharpness, jacobian_facts, sharpness, what_if_pattern
+from glasscli.units import format_bytes
 
 _WHY = {
     "no-scale": "Without 1/√{E} scores spread √{E} = {root:.1f} times as far, and softmax decides sooner. A row that "

@@ -3,11 +3,11 @@
 import sys
 from typing import Any
 
-from glasscli.batch import Batch
 from glasscli.cli.console import Color, is_terminal, printable, use_color, width, write_bytes, write_json
 from glasscli.cli.views.generate_json import model_fields, result_fields, settings_fields, token_fields, write_line
 from glasscli.cli.views.generate_text import DIM, RESET
-from glasscli.continuation import Step
+from glasscli.generation.batch import Batch
+from glasscli.generation.continuation import Step
 
 SCHEMA = "glass.generate-batch/1"
 

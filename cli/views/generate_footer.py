@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from glasscli.cli.console import NARROWEST, WIDEST, Color, in_ascii, printable, unicode_ok, use_color
 from glasscli.cli.views.generate_text import ASCII, DIM, RESET, tint_legend
-from glasscli.generation import Generation
+from glasscli.generation.loop import Generation
 
 if TYPE_CHECKING:
-    from glasscli.batch import Batch
+    from glasscli.generation.batch import Batch
 
 UNKNOWN_WIDTH = 80
 

@@ -4,12 +4,12 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
+from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.console import write_json
-from glasscli.continuation import Step
 from glasscli.errors import TokenizerError
-from glasscli.generation import Generation
-from glasscli.load import LoadedModel
-from glasscli.tokenizer import Tokenizer
+from glasscli.generation.continuation import Step
+from glasscli.generation.loop import Generation
+from glasscli.tokenizer.tokenizer import Tokenizer
 
 SCHEMA = "glass.generate/1"
 

@@ -9,10 +9,10 @@ from rich.cells import cell_len
 from glasscli.cli.console import Color, in_ascii, unicode_ok, use_color, width, write
 from glasscli.cli.views.cells import pad
 from glasscli.cli.views.generate_text import ASCII, DIM, RESET
-from glasscli.continuation import Step
 from glasscli.errors import TokenizerError
-from glasscli.generation import Generation
-from glasscli.tokenizer import Tokenizer
+from glasscli.generation.continuation import Step
+from glasscli.generation.loop import Generation
+from glasscli.tokenizer.tokenizer import Tokenizer
 
 # Name, width, and how a step fills it; numbers stand right. Left out from the end where the screen is narrow.
 Column = tuple[str, int, Callable[[Step], str]]

@@ -3,8 +3,8 @@
 import sys
 
 from glasscli.cli.console import Color, is_terminal, printable, unicode_ok, use_color, write_bytes
-from glasscli.continuation import Step
-from glasscli.generation import Generation
+from glasscli.generation.continuation import Step
+from glasscli.generation.loop import Generation
 
 DIM, RESET = "\x1b[2m", "\x1b[0m"
 ASCII = {"─": "-", "·": "|", "→": "->", "−": "-", "…": "~"}  # what stands for a character without Unicode

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from glasscli.budget.sizes import format_bytes
+from glasscli.checkpoint.facts import Facts
+from glasscli.checkpoint.load import SHIPPED, shipped_folder
+from glasscli.checkpoint.safetensors_file import TensorInfo
 from glasscli.cli.console import Color, is_terminal, note
 from glasscli.cli.views.screen import Screen
-from glasscli.config import ModelConfig
-from glasscli.facts import Facts
-from glasscli.load import SHIPPED, shipped_folder
-from glasscli.weight_file import TensorInfo
+from glasscli.config.model_config import ModelConfig
+from glasscli.units import format_bytes
 
 LAYER = re.compile(r"^(model\.layers\.)(\d+)(\..*)$")
 N_SHOWN = 6  # tokens of a kind to name; the JSON has all

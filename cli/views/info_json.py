@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from glasscli.facts import CACHE_ITEM_BYTES, Facts
+from glasscli.checkpoint.facts import CACHE_ITEM_BYTES, Facts
 
 
 def document(facts: Facts) -> dict[str, Any]:

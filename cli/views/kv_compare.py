@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from glasscli.budget.answers import Answer
 from glasscli.budget.describe import sharing
 from glasscli.budget.model_facts import Model
-from glasscli.budget.sizes import format_bytes
 from glasscli.cli.views.kv_remarks import Said, context, count, hint
 from glasscli.cli.views.screen import Screen
+from glasscli.units import format_bytes
 
 
 def show(answers: Sequence[Answer], said: Said, screen: Screen, quiet: bool = False) -> None:

@@ -3,9 +3,9 @@
 from glasscli.budget.answers import Answer
 from glasscli.budget.describe import name, shape, sharing
 from glasscli.budget.plan import Budget
-from glasscli.budget.sizes import format_bytes
 from glasscli.cli.views.kv_remarks import Said, context, decode_step, fits, hint, notes, other_types, per_rank
 from glasscli.cli.views.screen import Screen
+from glasscli.units import format_bytes
 
 
 def show(answer: Answer, bandwidth: int, said: Said, screen: Screen, quiet: bool = False) -> None:

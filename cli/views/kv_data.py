@@ -11,8 +11,8 @@ from glasscli.budget.plan import Budget
 from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import Heads
 from glasscli.budget.sweep import Curve
-from glasscli.cell import cell
 from glasscli.cli import console
+from glasscli.csv_cell import cell
 from glasscli.errors import GlassError
 
 SCHEMA = "glass.kv-budget/1"

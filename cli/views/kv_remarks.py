@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from glasscli.budget.answers import Answer
 from glasscli.budget.plan import Budget
-from glasscli.budget.sizes import decimal, format_seconds, short_bytes
 from glasscli.cli.console import is_terminal
 from glasscli.cli.views.screen import Screen
+from glasscli.units import decimal, format_seconds, short_bytes
 
 LABEL = 15
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import log2
 
-from glasscli.budget.sizes import format_bytes, short_bytes
 from glasscli.budget.sweep import Curve
 from glasscli.cli.views.screen import Screen
+from glasscli.units import format_bytes, short_bytes
 
 MARKS = "●○▲△■□◆◇"
 PLAIN = "*o+x#@%&"

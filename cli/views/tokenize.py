@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from glasscli.cli.console import Color, is_terminal
 from glasscli.cli.views.screen import Screen, cells
-from glasscli.merges import Word
-from glasscli.pieces import label_of
-from glasscli.tokenized import Part, Token
-from glasscli.tokenizer import Tokenizer
+from glasscli.tokenizer.merges import Word
+from glasscli.tokenizer.pieces import label_of
+from glasscli.tokenizer.tokenized import Part, Token
+from glasscli.tokenizer.tokenizer import Tokenizer
 
 LABEL_CELLS = 24  # a longer token pushes its bytes to the right, it is not cut
 KINDS = {

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from glasscli.merges import Word
-from glasscli.tokenized import Token
-from glasscli.tokenizer import Tokenizer
+from glasscli.tokenizer.merges import Word
+from glasscli.tokenizer.tokenized import Token
+from glasscli.tokenizer.tokenizer import Tokenizer
 
 
 def document(tokenizer: Tokenizer, text: str, tokens: Sequence[Token], words: Sequence[Word] | None) -> dict[str, Any]:

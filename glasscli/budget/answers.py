@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from glasscli.budget.decode_read import Read, decode_read
 from glasscli.budget.fit import Fit, fit
 from glasscli.budget.plan import Budget, plan
 from glasscli.budget.questions import Settings
-from glasscli.budget.read import Read, decode_read
 from glasscli.budget.subjects import Subject
 from glasscli.errors import ConfigError
 

@@ -1,7 +1,7 @@
 """Words for layouts: how a model's heads share keys (MHA, GQA, MQA, MLA …) and what a layer of each kind holds."""
 
-from glasscli.budget.families import Layout
-from glasscli.budget.kinds import (
+from glasscli.config.families import Layout
+from glasscli.specs.attention_kinds import (
     ChunkedAttention,
     CompressedAttention,
     CrossAttention,

@@ -1,10 +1,10 @@
 """What a plan says in words: how far an engine is from the mathematics, and why."""
 
-from glasscli.budget.engines import total, up
-from glasscli.budget.kinds import CompressedAttention, CrossAttention, LatentAttention
+from glasscli.budget.engines.engine import total, up
+from glasscli.budget.engines.vllm import Vllm, group_size
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
-from glasscli.budget.vllm import Vllm, group_size
+from glasscli.specs.attention_kinds import CompressedAttention, CrossAttention, LatentAttention
 
 
 def explained(sizer: Sizer, allocated: int, logical_bytes: int) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from glasscli.budget.engines.vllm import Vllm, group_size
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
-from glasscli.budget.vllm import Vllm, group_size
 from glasscli.errors import UsageError
 
 ENDLESS = 10**18  # what still fits at this length or batch is not bounded by memory

@@ -9,8 +9,9 @@ Source: vLLM's `get_num_kv_heads`, `MambaStateShapeCalculator` and `get_pp_indic
 
 from dataclasses import replace
 
-from glasscli.budget.families import Layout
-from glasscli.budget.kinds import (
+from glasscli.config.families import Layout
+from glasscli.errors import ConfigError, UsageError
+from glasscli.specs.attention_kinds import (
     CompressedAttention,
     CrossAttention,
     FullAttention,
@@ -20,8 +21,7 @@ from glasscli.budget.kinds import (
     NoCache,
     WindowedAttention,
 )
-from glasscli.budget.states import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
-from glasscli.errors import ConfigError, UsageError
+from glasscli.specs.state_kinds import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
 
 MOST_RANKS = 64  # how far to look for numbers of ranks that would do
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from glasscli.budget.engines import Engine, as_mathematics, total, up
+from glasscli.budget.engines.engine import Engine, as_mathematics, total, up
 from glasscli.budget.explain import explained
-from glasscli.budget.kinds import CompressedAttention, Kind
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
+from glasscli.specs.attention_kinds import CompressedAttention, Kind
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from glasscli.budget.dtypes import dtype_named
-from glasscli.budget.families import Layout
+from glasscli.config.families import Layout
 from glasscli.errors import UsageError
 
 ENGINES = ("logical", "transformers", "vllm", "llama.cpp")

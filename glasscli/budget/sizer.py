@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from glasscli.budget.engines import Engine, Held, Logical, Transformers, total, up
-from glasscli.budget.kinds import CompressedAttention, FullAttention, Kind, LatentAttention, NoCache, each_part
-from glasscli.budget.llama_cpp import LlamaCpp
+from glasscli.budget.engines.engine import Engine, Held, Logical, Transformers, total, up
+from glasscli.budget.engines.llama_cpp import LlamaCpp
+from glasscli.budget.engines.vllm import Vllm, group_size
 from glasscli.budget.parallel import replicas, shard_all, stages
 from glasscli.budget.request import Request
-from glasscli.budget.vllm import Vllm, group_size
 from glasscli.errors import ConfigError
+from glasscli.specs.attention_kinds import CompressedAttention, FullAttention, Kind, LatentAttention, NoCache, each_part
 
 BUILD: dict[str, Callable[[Request, tuple[Kind, ...]], Engine]] = {
     "logical": Logical,

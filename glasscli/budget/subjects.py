@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from glasscli.budget.families import Layout, layout
-from glasscli.budget.kinds import FullAttention
 from glasscli.budget.models import find
+from glasscli.config.families import Layout, layout
 from glasscli.errors import ConfigError, UsageError
+from glasscli.specs.attention_kinds import FullAttention
 
 MOST_LAYERS = 100_000
 

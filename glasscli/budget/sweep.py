@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from math import log2
 
-from glasscli.budget.kinds import each_part
 from glasscli.budget.questions import Settings
 from glasscli.budget.sizer import Sizer
 from glasscli.budget.subjects import Subject
+from glasscli.specs.attention_kinds import each_part
 
 
 @dataclass(frozen=True)

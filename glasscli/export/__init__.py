@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from glasscli.dump import Dump
 from glasscli.errors import UsageError
 from glasscli.export.target import check_target, replacing
-from glasscli.steps import STEPS
+from glasscli.inspect.dump import Dump
+from glasscli.inspect.steps import STEPS
 
 NAMES = ("native", "tl", "hf")
 _WRITERS = {

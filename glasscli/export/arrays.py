@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glasscli.config import ModelConfig
-from glasscli.dump import Dump
+from glasscli.config.model_config import ModelConfig
 from glasscli.errors import UsageError
-from glasscli.steps import step_array
+from glasscli.inspect.dump import Dump
+from glasscli.inspect.steps import step_array
 
 # Step to hook; TransformerLens keeps neither the mask nor a cache of turned keys.
 _HOOKS = {

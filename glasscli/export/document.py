@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glasscli.config import ModelConfig
-from glasscli.dump import Dump, SizeError
+from glasscli.config.model_config import ModelConfig
 from glasscli.export.arrays import describe, named_arrays
-from glasscli.measures import HeadMeasures
-from glasscli.steps import STEPS, step_array
-from glasscli.trace import LayerTrace
+from glasscli.inspect.dump import Dump, SizeError
+from glasscli.inspect.measures import HeadMeasures
+from glasscli.inspect.steps import STEPS, step_array
+from glasscli.inspect.trace import LayerTrace
 
 MAX_JSON_BYTES = 50_000_000
 _BYTES_A_NUMBER = 13  # nine digits, sign, point, comma

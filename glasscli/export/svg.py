@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from glasscli.dump import Dump
-from glasscli.pool import max_pool
-from glasscli.trace import LayerTrace
+from glasscli.inspect.dump import Dump
+from glasscli.inspect.pool import max_pool
+from glasscli.inspect.trace import LayerTrace
 
 CELL = 13
 LARGEST = 64  # cells along one side of a map; more are pooled

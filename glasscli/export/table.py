@@ -4,11 +4,11 @@ import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from glasscli.cell import cell
-from glasscli.dump import Dump, SizeError
+from glasscli.csv_cell import cell
 from glasscli.export.document import count_numbers
-from glasscli.steps import STEPS, step_array
-from glasscli.trace import LayerTrace
+from glasscli.inspect.dump import Dump, SizeError
+from glasscli.inspect.steps import STEPS, step_array
+from glasscli.inspect.trace import LayerTrace
 
 COLUMNS = ("layer", "head", "kv_head", "step", "query", "key", "query_token", "key_token", "value")
 DEFAULT_STEPS = ("scores", "softmax")

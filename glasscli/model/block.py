@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glasscli.cache import KVCache
-from glasscli.config import ModelConfig
+from glasscli.cache.kv_cache import KVCache
+from glasscli.config.model_config import ModelConfig
 from glasscli.model.attention import attention_scores, causal_mask, mix_values
 from glasscli.model.ops import Array, Mask, rms_norm, softmax, swiglu
 from glasscli.model.rope import Turns, rotate

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from glasscli.cache import KVCache
+from glasscli.cache.kv_cache import KVCache
 from glasscli.model.block import linear, mlp
 from glasscli.model.ops import Array, fit_for_softmax, rms_norm, softmax
 from glasscli.model.rope import turns_at

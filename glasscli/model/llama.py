@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from glasscli.cache import KVCache
-from glasscli.config import ModelConfig
+from glasscli.cache.kv_cache import KVCache
+from glasscli.cache.layout import layout_of
+from glasscli.config.model_config import ModelConfig
 from glasscli.errors import UsageError
-from glasscli.layout import layout_of
 from glasscli.model.block import block
 from glasscli.model.decode import Decoder, decode_batch
 from glasscli.model.ops import Array, rms_norm
@@ -22,7 +22,7 @@ from glasscli.model.rope import Turns, frequencies, rotate, turns
 from glasscli.model.weights import arrange
 
 if TYPE_CHECKING:
-    from glasscli.trace import Trace
+    from glasscli.inspect.trace import Trace
 
 # New tokens computed at once: enough to keep the matrix products busy, fewer where a block's scores
 # (heads × block × tokens seen) would pass 3 MiB.

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from glasscli.cache import KVCache
-from glasscli.config import ModelConfig
+from glasscli.cache.kv_cache import KVCache
+from glasscli.config.model_config import ModelConfig
 from glasscli.model.attention import causal_mask
 from glasscli.model.block import linear, mlp
 from glasscli.model.ops import Array, Mask, fit_for_softmax, rms_norm

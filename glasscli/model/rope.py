@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from glasscli.config import RopeScaling
+from glasscli.config.model_config import RopeScaling
 from glasscli.model.ops import Array
 
 Turns = NDArray[np.complex64]

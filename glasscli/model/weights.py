@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glasscli.config import ModelConfig
+from glasscli.config.model_config import ModelConfig
 from glasscli.model.ops import Array
 from glasscli.model.rope import pair_order
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glasscli import load_config
-from glasscli.checkpoint import load_tensors
-from glasscli.load import shipped_folder
+from glasscli.checkpoint.load import shipped_folder
+from glasscli.checkpoint.tensors import load_tensors
 
 LONGEST = 4096  # positions; the shipped model was trained for fewer, but costs the same at each
 

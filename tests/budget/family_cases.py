@@ -5,7 +5,7 @@ Expected layers are written from the model cards and the classes' documentation,
 
 from typing import Any
 
-from glasscli.budget.kinds import (
+from glasscli.specs.attention_kinds import (
     ChunkedAttention,
     CrossAttention,
     FullAttention,
@@ -15,7 +15,7 @@ from glasscli.budget.kinds import (
     Several,
     SlidingAttention,
 )
-from glasscli.budget.states import KDA, Mamba1, Mamba2, ShortConv
+from glasscli.specs.state_kinds import KDA, Mamba1, Mamba2, ShortConv
 
 LLAMA: dict[str, Any] = {
     "model_type": "llama",

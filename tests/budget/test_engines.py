@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from hand_layouts import QWEN_27B, line, sized
 
-from glasscli.budget.families import Layout
-from glasscli.budget.kinds import (
+from glasscli.config.families import Layout
+from glasscli.errors import ConfigError, UsageError
+from glasscli.specs.attention_kinds import (
     CompressedAttention,
     CrossAttention,
     FullAttention,
@@ -14,8 +15,7 @@ from glasscli.budget.kinds import (
     NoCache,
     SlidingAttention,
 )
-from glasscli.budget.states import RGLRU, LinearState, ShortConv
-from glasscli.errors import ConfigError, UsageError
+from glasscli.specs.state_kinds import RGLRU, LinearState, ShortConv
 
 UNKNOWN = [
     ("vllm", Layout("recurrent_gemma", (RGLRU(2560, 4), SlidingAttention(1, 256, 256, 2048))), "engine"),

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
 
-from glasscli.budget.families import Layout
-from glasscli.budget.kinds import FullAttention, Kind, SlidingAttention
-from glasscli.budget.states import Mamba1, Mamba2, ShortConv
+from glasscli.config.families import Layout
 from glasscli.errors import ConfigError
+from glasscli.specs.attention_kinds import FullAttention, Kind, SlidingAttention
+from glasscli.specs.state_kinds import Mamba1, Mamba2, ShortConv
 
 MIB = 2**20
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from glasscli.budget.describe import sharing
-from glasscli.budget.families import layout
 from glasscli.budget.model_facts import MODELS
 from glasscli.budget.models import find
 from glasscli.budget.plan import Request, plan
+from glasscli.checkpoint.load import shipped_folder
+from glasscli.config.families import layout
 from glasscli.errors import UsageError
-from glasscli.load import shipped_folder
 
 NAMES = [model.name for model in MODELS]
 CONFIGS = Path(__file__).parents[1] / "data" / "kv" / "configs"

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from glasscli.budget.families import layout
 from glasscli.budget.fit import capacity
 from glasscli.budget.plan import Budget, plan
 from glasscli.budget.request import Request
+from glasscli.config.families import layout
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "kv" / "more_engine_cases.json").read_text(encoding="utf-8"))
 UNITS = {"MiB": 2**20, "GiB": 2**30}

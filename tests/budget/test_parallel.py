@@ -2,8 +2,12 @@
 
 import pytest
 
-from glasscli.budget.families import Layout
-from glasscli.budget.kinds import (
+from glasscli.budget.parallel import heads, replicas, shard, shard_all, stages
+from glasscli.budget.plan import plan
+from glasscli.budget.request import Request
+from glasscli.config.families import Layout
+from glasscli.errors import ConfigError, UsageError
+from glasscli.specs.attention_kinds import (
     CompressedAttention,
     CrossAttention,
     FullAttention,
@@ -12,11 +16,7 @@ from glasscli.budget.kinds import (
     NoCache,
     SlidingAttention,
 )
-from glasscli.budget.parallel import heads, replicas, shard, shard_all, stages
-from glasscli.budget.plan import plan
-from glasscli.budget.request import Request
-from glasscli.budget.states import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
-from glasscli.errors import ConfigError, UsageError
+from glasscli.specs.state_kinds import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
 
 LLAMA_8B = Layout("llama", (FullAttention(8, 128, 128),) * 32, n_heads=32)
 DEEPSEEK_V3 = Layout("deepseek_v3", (LatentAttention(512, 64, n_heads=128),) * 61, n_heads=128)

@@ -7,10 +7,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from glasscli.budget.decode_read import decode_read
 from glasscli.budget.dtypes import DTYPES
-from glasscli.budget.families import Layout
 from glasscli.budget.fit import fit
-from glasscli.budget.kinds import (
+from glasscli.budget.plan import plan
+from glasscli.budget.request import Request
+from glasscli.budget.sizer import Sizer
+from glasscli.config.families import Layout
+from glasscli.errors import ConfigError, UsageError
+from glasscli.specs.attention_kinds import (
     ChunkedAttention,
     CompressedAttention,
     FullAttention,
@@ -18,12 +23,7 @@ from glasscli.budget.kinds import (
     LatentAttention,
     SlidingAttention,
 )
-from glasscli.budget.plan import plan
-from glasscli.budget.read import decode_read
-from glasscli.budget.request import Request
-from glasscli.budget.sizer import Sizer
-from glasscli.budget.states import DeltaNet, Mamba2, ShortConv
-from glasscli.errors import ConfigError, UsageError
+from glasscli.specs.state_kinds import DeltaNet, Mamba2, ShortConv
 
 LLAMA_8B = Layout("llama", (FullAttention(8, 128, 128),) * 32, n_heads=32)
 GPT_OSS = Layout("gpt_oss", (SlidingAttention(8, 64, 64, 128), FullAttention(8, 64, 64)) * 12, n_heads=64)

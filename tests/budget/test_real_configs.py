@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from glasscli.budget.families import layout
 from glasscli.budget.plan import plan
 from glasscli.budget.request import Request
+from glasscli.config.families import layout
 from glasscli.errors import ConfigError
 
 CONFIGS = Path(__file__).parents[1] / "data" / "kv" / "configs"

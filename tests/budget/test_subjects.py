@@ -5,10 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glasscli.budget.describe import name, shape, sharing
-from glasscli.budget.kinds import CompressedAttention, FullAttention, LatentAttention, NoCache, SlidingAttention
-from glasscli.budget.states import DeltaNet
 from glasscli.budget.subjects import Heads, divisors_near
 from glasscli.errors import UsageError
+from glasscli.specs.attention_kinds import (
+    CompressedAttention,
+    FullAttention,
+    LatentAttention,
+    NoCache,
+    SlidingAttention,
+)
+from glasscli.specs.state_kinds import DeltaNet
 
 
 @given(st.integers(1, 300), st.integers(1, 300))

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from glasscli.budget.families import Layout, layout
-from glasscli.budget.hf_cache import held
-from glasscli.budget.kinds import Kind, Tensor
+from glasscli.budget.engines.hf_cache import held
 from glasscli.budget.plan import plan
 from glasscli.budget.request import Request
+from glasscli.config.families import Layout, layout
+from glasscli.specs.attention_kinds import Kind, Tensor
 
 DATA = Path(__file__).parents[1] / "data" / "kv"
 TRUTH = json.loads((DATA / "transformers_truth.json").read_text())

@@ -3,19 +3,19 @@
 import pytest
 from hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
 
-from glasscli.budget.families import Layout
 from glasscli.budget.fit import capacity
-from glasscli.budget.kinds import (
+from glasscli.budget.request import Request
+from glasscli.budget.sizer import Sizer
+from glasscli.config.families import Layout
+from glasscli.errors import GlassError, UsageError
+from glasscli.specs.attention_kinds import (
     ChunkedAttention,
     CrossAttention,
     FullAttention,
     LatentAttention,
     SlidingAttention,
 )
-from glasscli.budget.request import Request
-from glasscli.budget.sizer import Sizer
-from glasscli.budget.states import KDA, DeltaNet, Mamba2
-from glasscli.errors import GlassError, UsageError
+from glasscli.specs.state_kinds import KDA, DeltaNet, Mamba2
 
 
 def test_pages_are_rounded_up_for_each_sequence() -> None:

@@ -14,9 +14,9 @@ from glasscli.cli.console import Color
 from glasscli.cli.views.attn_decode import decode_screen
 from glasscli.cli.views.attn_heatmap import LINEAR, LOG, SHADES
 from glasscli.cli.views.attn_page import Page
-from glasscli.dump import dump_attention, dump_decode
-from glasscli.pieces import label_of
-from glasscli.steps import STEPS
+from glasscli.inspect.dump import dump_attention, dump_decode
+from glasscli.inspect.steps import STEPS
+from glasscli.tokenizer.pieces import label_of
 
 
 def shades(values: np.ndarray, mask: np.ndarray, bounds: tuple[float, ...] = LINEAR) -> list[str]:
@@ -234,7 +234,7 @@ def test_every_layer_with_all() -> None:
 
 
 def test_a_failed_check_is_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glasscli.checks.TOLERANCE", 0.0)
+    monkeypatch.setattr("glasscli.inspect.checks.TOLERANCE", 0.0)
     assert "CHANGED, Δ" in dump_attn(PROMPT).out
 
 

@@ -13,7 +13,7 @@ from in_process import dump_attn, glass
 from strict_json import strict
 from terminal import environment
 
-from glasscli.steps import STEPS
+from glasscli.inspect.steps import STEPS
 
 REFUSED = {
     "--layer 9": "--layer 9: this model has layers 0–2.",
@@ -155,7 +155,7 @@ def test_documents_of_other_screens_have_the_same_guard(
 
 
 def test_a_jacobian_too_large_to_compute_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glasscli.whatif.MAX_JACOBIAN", 10)
+    monkeypatch.setattr("glasscli.inspect.whatif.MAX_JACOBIAN", 10)
     ran = dump_attn("--step", "jacobian", PROMPT)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == "glass: a Jacobian of 15 × 15; the limit is 10.\n       Try an earlier row with --rows.\n"

@@ -17,10 +17,10 @@ from rich.cells import cell_len
 from safetensors.numpy import save_file
 from strict_json import strict
 
-from glasscli.cache import KVCache
+from glasscli.cache.kv_cache import KVCache
+from glasscli.checkpoint.facts import read_facts
+from glasscli.checkpoint.load import load_model, shipped_folder
 from glasscli.cli.info import EPILOG
-from glasscli.facts import read_facts
-from glasscli.load import load_model, shipped_folder
 
 MakeFolder = Callable[..., Path]
 

@@ -11,7 +11,7 @@ import pytest
 from terminal import GLASS, environment, glass, in_terminal
 
 from glasscli.cli.console import width
-from glasscli.config import ModelConfig
+from glasscli.config.model_config import ModelConfig
 
 ESC = "\x1b"
 FOR_EVER = ["Once", "-n", "100000000", "--overflow", "slide", "--ignore-eos", "--seed", "1"]

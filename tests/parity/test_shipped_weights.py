@@ -5,7 +5,7 @@ import pytest
 import torch
 import transformers
 
-from glasscli.load import LoadedModel, load_model, shipped_folder
+from glasscli.checkpoint.load import LoadedModel, load_model, shipped_folder
 
 PROMPTS = [
     "Once upon a time",

@@ -1,0 +1,1 @@
+"""What each engine allocates for a layer: a module an engine."""

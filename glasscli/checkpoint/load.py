@@ -1,0 +1,90 @@
+"""A model folder to something that can run: config, weights and tokenizer, checked against each other."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from glasscli.checkpoint.tensors import HEAD, load_tensors
+from glasscli.checkpoint.untrusted_files import model_folder, quoted
+from glasscli.config.model_config import ModelConfig, load_config
+from glasscli.errors import TokenizerError, UsageError
+from glasscli.tokenizer.tokenizer import Tokenizer, load_tokenizer
+
+if TYPE_CHECKING:
+    from glasscli.model.llama import Llama
+
+SHIPPED = "glass-1m"
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model ready to run.
+
+    Attributes:
+        unused_ids: rows of the embedding that no token has. They pad it to a round size; never sample them.
+        notes: sentences about the folder that are worth telling and no errors.
+    """
+
+    folder: Path
+    config: ModelConfig
+    model: "Llama"
+    tokenizer: Tokenizer
+    unused_ids: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def encode(self, text: str, *, special: bool = False) -> list[int]:
+        """The ids of `text` (see `Tokenizer.encode`), each of which the model has an embedding for.
+
+        Raises:
+            UsageError: the text is not valid Unicode.
+            TokenizerError: a token of the text has no row in the embedding.
+        """
+        token_ids = self.tokenizer.encode(text, special=special)
+        self.check_ids(token_ids)
+        return token_ids
+
+    def check_ids(self, token_ids: Iterable[int]) -> None:
+        """See that the model can embed each id.
+
+        Raises:
+            TokenizerError: the tokenizer made an id past the embedding.
+            UsageError: an id is negative or past the embedding, and no token at all.
+        """
+        for token_id in token_ids:
+            if 0 <= token_id < self.config.vocab_size:
+                continue
+            rows = f"the model has {self.config.vocab_size:,} tokens (ids 0 to {self.config.vocab_size - 1:,})"
+            try:
+                label = quoted(self.tokenizer.label(token_id))
+            except TokenizerError:
+                raise UsageError(f"there is no token with the id {token_id}: {rows}") from None
+            raise TokenizerError(f"token {token_id} ({label}) can't be used: {rows}, its tokenizer has more")
+
+
+def load_model(folder: str | Path | None = None) -> LoadedModel:
+    """Load a model in Hugging Face layout; None for the one that comes with glass.
+
+    Raises:
+        ConfigError: config.json is missing, damaged, or describes what glass can't run.
+        CheckpointError: the weights are missing, damaged, or don't fit the config.
+        TokenizerError: tokenizer.json is missing or damaged.
+    """
+    from glasscli.model.llama import Llama
+
+    folder = model_folder(shipped_folder() if folder is None else folder)
+    config = load_config(folder)
+    tokenizer = load_tokenizer(folder)
+    notes: list[str] = []
+    tensors = load_tensors(folder, config, notes)
+    config = replace(config, tied=HEAD not in tensors)
+    unused = tuple(tokenizer.unused_ids(config.vocab_size))
+    if unused:
+        rows = f"{len(unused):,} of {config.vocab_size:,} rows of the embedding"
+        notes.append(f"{rows} belong to no token and are never sampled")
+    return LoadedModel(folder, config, Llama(config, tensors), tokenizer, unused, tuple(notes))
+
+
+def shipped_folder() -> Path:
+    """Where the model that comes with glass lies."""
+    return Path(__file__).parents[1] / "weights" / SHIPPED

@@ -1,0 +1,73 @@
+"""The one place that maps a config.json to kinds of layer: see `table` for the rules, one row a family."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from glasscli.config.families import dtype, refusals, seq2seq
+from glasscli.config.families.family import Family
+from glasscli.config.families.family import layers as layers_of
+from glasscli.config.families.fields import Fields
+from glasscli.config.families.geometry import HEADS, POSITIONS
+from glasscli.config.families.nested import text_part
+from glasscli.config.families.remote_code_models import OWN_CODE
+from glasscli.config.families.table import FAMILIES
+from glasscli.errors import ConfigError
+from glasscli.specs.attention_kinds import Kind, NoCache
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a model keeps: one kind per layer, in model order (`NoCache` where a layer keeps nothing).
+
+    `dtype` is the model's ("bf16", "f16", "f32"). `kv_dtype_hint` is the cache's where the checkpoint's
+    quantisation fixes it (kv_cache_scheme, kv_cache_quant_algo), else None; `state_dtype_hint` that of
+    recurrent states, where the config says one. `notes` says what was assumed.
+    """
+
+    model_type: str
+    layers: tuple[Kind, ...]
+    dtype: str = "bf16"
+    n_heads: int | None = None
+    max_positions: int | None = None
+    kv_dtype_hint: str | None = None
+    state_dtype_hint: str | None = None
+    encoder_tokens: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_layers(self) -> int:
+        return len(self.layers)
+
+
+def layout(config: Mapping[str, Any], engine: str = "logical") -> Layout:
+    """The layout of the model that `config` describes, as `engine` builds it.
+
+    Raises ConfigError, naming the field, for whatever is missing, malformed or unknown.
+    """
+    if not isinstance(config, Mapping):
+        raise ConfigError("a config is a JSON object, not a list or a single value")
+    root, read, model_type = text_part(config, engine)
+    family = FAMILIES.get(model_type) or OWN_CODE.get(model_type)
+    refusals.check_root(root)
+    refusals.check(read, model_type, model_type in FAMILIES or model_type in OWN_CODE)
+    made = layers_of(read, family or Family(prepare=seq2seq.usual(read)))
+    if all(isinstance(kind, NoCache) for kind in made):
+        read.refuse("num_hidden_layers", "leaves no layer with a cache")
+    found = Layout(
+        model_type,
+        tuple(made),
+        dtype.model_dtype(root, read),
+        n_heads=_optional(read, HEADS),
+        max_positions=_optional(read, POSITIONS),
+        kv_dtype_hint=dtype.cache_dtype(root, read),
+        state_dtype_hint=dtype.state_hint(read),
+        encoder_tokens=read.integer("max_source_positions", default=None) if model_type == "whisper" else None,
+    )
+    return replace(found, notes=tuple(root.notes))
+
+
+def _optional(read: Fields, names: tuple[str, ...]) -> int | None:
+    """A number that is only shown: None where it is absent or not a number."""
+    value = next((read.config[name] for name in names if isinstance(read.config.get(name), int)), None)
+    return value if value is not True and value is not False else None

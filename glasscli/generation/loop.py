@@ -1,0 +1,193 @@
+"""The loop: read the prompt, then one token at a time, through a KV cache.
+
+    prompt ─ token ids ─ model ─ logits ─ sampler ─ token ─ text
+                           └───── cache ◄──────────────┘
+
+It yields `Step` objects and prints nothing; the caller decides whether to show, time or stop.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from glasscli.errors import UsageError
+from glasscli.generation.continuation import Continuation, Ending, Step
+from glasscli.generation.nan_report import bad_numbers
+from glasscli.generation.prompts import Overflow, Prompt, read_prompt
+from glasscli.generation.sampling import NumbersError, SamplingParams
+from glasscli.model.ops import Array
+
+if TYPE_CHECKING:
+    from glasscli.cache.kv_cache import KVCache
+    from glasscli.checkpoint.load import LoadedModel
+
+# How many of the first tokens a sliding cache never forgets: attention sinks, Xiao et al. 2023,
+# arXiv:2309.17453, section 3.2 finds that 4 suffice.
+SINKS = 4
+
+
+class Generation(Iterator[Step]):
+    """A text being written: iterate to get its steps, and ask it anything at any time.
+
+    Attributes:
+        prompt: the tokens that were read, and how many were cut off.
+        written: the text so far, its tokens, why it ended.
+        seed: what the random draws come from; it replays the text. `seed_given` says whether it was asked for.
+        cache: keys and values; None without a cache.
+        prefill_s, decode_s: seconds spent on reading the prompt, and on every token after the first.
+        n_slid: tokens that a sliding cache has forgotten.
+    """
+
+    written: Continuation
+
+    def __init__(self, loaded: "LoadedModel", prompt: Prompt, seed: int, seed_given: bool) -> None:
+        """Use `generate`."""
+        self.loaded, self.prompt, self.seed, self.seed_given = loaded, prompt, seed, seed_given
+        self.cache: KVCache | None = None
+        self.slides = False
+        self.prefill_s = self.decode_s = 0.0
+        self.n_slid = 0
+
+    @property
+    def text(self) -> str:
+        """The text so far, without the prompt."""
+        return self.written.text
+
+    @property
+    def token_ids(self) -> list[int]:
+        """The tokens so far, without the prompt."""
+        return self.written.token_ids
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the text ended: see `Step`. None while it goes on."""
+        return self.written.finish_reason
+
+    def open_cache(self, max_new_tokens: int, slides: bool, use_cache: bool) -> None:
+        """Allocate for prompt and text, the whole context at most."""
+        if slides and not use_cache:
+            raise UsageError("sliding keeps keys that saw tokens since forgotten: it can't be computed without a cache")
+        self.slides = slides
+        if use_cache:
+            most = len(self.prompt.token_ids) + max_new_tokens
+            self.cache = self.loaded.model.new_cache(min(self.loaded.config.max_seq_len, most))
+
+    def __next__(self) -> Step:
+        if self.finish_reason is not None:
+            raise StopIteration
+        started = perf_counter()
+        first = not self.token_ids
+        # Numbers out of range are caught when a token is chosen; `take` says where they began.
+        with np.errstate(over="ignore", invalid="ignore"):
+            logits_V = self._read(self.prompt.token_ids) if first else self._read(self.token_ids[-1:])
+        if first:
+            self.prefill_s = perf_counter() - started
+            return self.take(logits_V)
+        step = self.take(logits_V)
+        self.decode_s += perf_counter() - started
+        return step
+
+    def take(self, logits_V: Array) -> Step:
+        """Choose the next token from logits [V]; see `Continuation.take`.
+
+        Raises:
+            CheckpointError: the logits are not finite. It names the first tensor that isn't.
+        """
+        try:
+            return self.written.take(logits_V)
+        except NumbersError:
+            raise bad_numbers(self) from None
+
+    def interrupt(self) -> str:
+        """End the text here, with the reason "interrupted". Returns the text that was still held back."""
+        return self.written.interrupt()
+
+    def _read(self, token_ids: Sequence[int]) -> Array:
+        """What may follow `token_ids`, which come after all that was read before: logits [V]."""
+        if self.cache is None:
+            return self.loaded.model([*self.prompt.token_ids, *self.token_ids], last_only=True)[0]
+        while True:
+            room = self.cache.max_tokens - self.cache.length
+            if self.slides and not room:
+                room = self._slide(self.cache)
+            logits_V = self.loaded.model(token_ids[:room], self.cache, last_only=True)[0]
+            token_ids = token_ids[room:]
+            if not token_ids:
+                return logits_V
+
+    def _slide(self, cache: "KVCache") -> int:
+        """Forget an eighth of the context, the oldest tokens after the sinks. Returns how many.
+
+        Forgetting many at once, seldom, costs as little per token as a window of constant length would, and
+        less than moving every key at every step.
+        """
+        sinks = min(SINKS, cache.max_tokens // 2)
+        n_dropped = max(1, cache.max_tokens // 8)
+        self.loaded.model.slide_window(cache, sinks, n_dropped)
+        self.n_slid += n_dropped
+        return n_dropped
+
+
+def generate(
+    loaded: "LoadedModel",
+    prompt: str | Sequence[int] = "",
+    *,
+    params: SamplingParams | None = None,
+    max_new_tokens: int = 64,
+    seed: int | None = None,
+    stop: str | Sequence[str] = (),
+    ignore_eos: bool = False,
+    overflow: str = "error",
+    use_cache: bool = True,
+    special: bool = False,
+    n_top: int = 0,
+) -> Generation:
+    """Continue `prompt`: an iterator of `Step` objects, one a token.
+
+    Prompt and text together never exceed the context: a prompt that fills it exactly gets no token more, and
+    the finish reason "context".
+
+    Args:
+        params: how to choose tokens (default: `SamplingParams()`).
+        prompt: a text, or token ids. An empty one starts from the beginning-of-text token.
+        seed: the same seed gives the same text, and a shorter run the start of a longer one. None takes one at
+            random; `Generation.seed` tells it.
+        stop: a text, or several, that ends the run; it is not part of the text.
+        ignore_eos: never choose an end-of-text token.
+        overflow: "error", "left" or "slide"; see `Overflow`.
+        use_cache: False computes everything anew at each step, to the same end.
+        special: names of special tokens in the prompt count as those tokens.
+        n_top: how many of the likeliest tokens each step tells.
+
+    Raises:
+        UsageError: a setting is out of range, or the prompt empty or too long. All before the first step.
+    """
+    policy = overflow_named(overflow)
+    read = read_prompt(loaded, prompt, policy, special)
+    slides = policy is Overflow.slide
+    room = max_new_tokens if slides else loaded.config.max_seq_len - len(read.token_ids)
+    ending = Ending(max_new_tokens, room, (stop,) if isinstance(stop, str) else tuple(stop), ignore_eos)
+    run = Generation(loaded, read, checked_seed(seed), seed is not None)
+    run.written = Continuation(loaded, read.token_ids, params or SamplingParams(), run.seed, ending, n_top)
+    run.open_cache(max_new_tokens, slides, use_cache)
+    return run
+
+
+def overflow_named(name: str) -> Overflow:
+    """The policy called `name`."""
+    try:
+        return Overflow(name)
+    except ValueError:
+        raise UsageError(f"overflow is {name!r}; expected one of {', '.join(Overflow)}") from None
+
+
+def checked_seed(seed: int | None) -> int:
+    """`seed`, or a random one, short enough to type. Refuses negative ones: Python's `Random` takes −1 for 1."""
+    if seed is None:
+        return int.from_bytes(os.urandom(8), "big") % 1_000_000
+    if seed < 0:
+        raise UsageError(f"the seed is {seed}; expected 0 or more")
+    return seed

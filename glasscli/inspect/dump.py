@@ -1,0 +1,231 @@
+"""Run a prompt and keep every number of some attention layers, of the prompt or of single decode steps.
+
+It runs the model's plain form (`model.block`) with a `Trace`, a decode step over the very cache that generation
+would read. Without a trace the model takes faster forms (`model.prefill`, `model.decode`), which tests hold to this
+one. Memory grows with queries × keys, so the size is worked out before anything runs.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glasscli.cache.kv_cache import KVCache
+from glasscli.config.model_config import ModelConfig
+from glasscli.errors import CheckpointError, UsageError
+from glasscli.generation.prompts import read_prompt
+from glasscli.inspect.measures import HeadMeasures, measure_heads, uniform_measures
+from glasscli.inspect.steps import STEPS, step_array
+from glasscli.inspect.trace import LayerTrace, Trace, join_steps
+from glasscli.tokenizer.pieces import label_of
+
+if TYPE_CHECKING:
+    from glasscli.checkpoint.load import LoadedModel
+    from glasscli.tokenizer.tokenizer import Tokenizer
+
+MAX_TRACE_BYTES = 2 * 1024**3
+
+
+class SizeError(UsageError):
+    """What was asked for would not fit: in memory, or in a text file of bearable size."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token and the exact bytes it stands for (of a special token: its name)."""
+
+    id: int
+    raw: bytes
+
+    @property
+    def label(self) -> str:
+        """The token as a screen can show it, see `pieces.label_of`."""
+        return label_of(self.raw)
+
+    @property
+    def text(self) -> str | None:
+        """The text, or None where the token is a part of a character."""
+        try:
+            return self.raw.decode()
+        except UnicodeDecodeError:
+            return None
+
+
+@dataclass(frozen=True)
+class Dump:
+    """Layers of one run, with all that is needed to read them.
+
+    Attributes:
+        n_prompt: tokens of the prompt, also where fewer were read or more were written.
+        tokens: what the keys stand for, S of them.
+        mode: `prefill` (queries computed together) or `decode` (one at a time, from the cache).
+        start: position of the first query.
+        layers: in ascending order.
+        chosen: with generated text, the token that each query's step chose.
+        weights_hash: SHA-256 of the weight files, where asked for.
+    """
+
+    model: str
+    config: ModelConfig
+    prompt: str | None
+    n_prompt: int
+    tokens: tuple[Token, ...]
+    mode: str
+    start: int
+    layers: tuple[LayerTrace, ...]
+    chosen: tuple[Token, ...] = ()
+    weights_hash: str = ""
+
+    @property
+    def token_ids(self) -> list[int]:
+        """Ids of all keys' tokens."""
+        return [token.id for token in self.tokens]
+
+    @property
+    def n_queries(self) -> int:
+        """Rows of every pattern."""
+        return self.layers[0].pattern_HTS.shape[1]
+
+    def measures(self, trace: LayerTrace) -> list[HeadMeasures]:
+        """The measures of each head of one of the layers."""
+        return measure_heads(trace.pattern_HTS, self.start, self.token_ids, self.config.n_kv_heads)
+
+    def uniform(self) -> HeadMeasures:
+        """The same for a head that ignores content."""
+        return uniform_measures(self.start, self.n_queries, self.token_ids)
+
+
+def dump_attention(
+    loaded: "LoadedModel",
+    prompt: str | Sequence[int],
+    layers: Iterable[int],
+    *,
+    rows: tuple[int, int] | None = None,
+) -> Dump:
+    """Prefill `prompt` and keep `layers`.
+
+    Args:
+        prompt: a text, or token ids.
+        rows: only the queries at positions `rows[0]` to `rows[1] − 1`; the tokens before them are read first,
+            untraced, and those after them not at all.
+
+    Raises:
+        UsageError: nothing to read, more tokens than the model holds, or a trace larger than 2 GiB.
+        CheckpointError: the run produced a number that is not finite; names the first step that did.
+    """
+    ids = list(read_prompt(loaded, prompt).token_ids)
+    first, stop = rows or (0, len(ids))
+    wanted = sorted(set(layers))
+    check_size(loaded.config, stop - first, stop, len(wanted))
+    cache = loaded.model.new_cache(stop)
+    if first:
+        loaded.model(ids[:first], cache, last_only=True)
+    trace = _traced(loaded, ids[first:stop], cache, wanted)
+    return replace(_dump(loaded, prompt, ids[:stop], "prefill", first, trace), n_prompt=len(ids))
+
+
+def dump_decode(
+    loaded: "LoadedModel", prompt: str | Sequence[int], layers: Iterable[int], new_ids: Sequence[int] = ()
+) -> Dump:
+    """Read the last tokens one at a time from the cache, as generation does, and keep `layers`.
+
+    Without `new_ids` the one step is that of the prompt's last token. With them, there is a step for each: the
+    step whose prediction it was chosen from. The last new token is therefore never read itself.
+
+    Raises:
+        UsageError, CheckpointError: as `dump_attention`.
+    """
+    ids = list(read_prompt(loaded, prompt).token_ids)
+    start = len(ids) - 1
+    ids = [*ids, *new_ids[:-1]]
+    wanted = sorted(set(layers))
+    check_size(loaded.config, len(ids) - start, len(ids), len(wanted))
+    cache = loaded.model.new_cache(len(ids))
+    if start:
+        loaded.model(ids[:start], cache, last_only=True)
+    steps = [_traced(loaded, [token_id], cache, wanted) for token_id in ids[start:]]
+    dump = _dump(loaded, prompt, ids, "decode", start, [join_steps(parts) for parts in zip(*steps, strict=True)])
+    chosen = tuple(token_of(loaded.tokenizer, token_id) for token_id in new_ids)
+    return replace(dump, n_prompt=start + 1, chosen=chosen)
+
+
+def take_rows(dump: Dump, first: int, stop: int) -> Dump:
+    """The queries at positions `first` to `stop − 1` of a dump, and the keys that were there by then."""
+    rows = slice(first - dump.start, stop - dump.start)
+    vectors = ("q_HTE", "k_KTE", "v_KTE", "rope_q_HTE", "rope_k_KTE", "mix_HTE")
+    layers = []
+    for trace in dump.layers:
+        parts: dict[str, Any] = {name: getattr(trace, name)[rows] for name in ("x_TD", "normed_TD", "out_TD")}
+        parts |= {name: getattr(trace, name)[:, rows] for name in vectors}
+        parts |= {name: getattr(trace, name)[:, rows, :stop] for name in ("scores_HTS", "pattern_HTS")}
+        parts |= {name: getattr(trace, name)[:, :stop] for name in ("cache_k_KSE", "cache_v_KSE")}
+        layers.append(replace(trace, start=first, mask_TS=trace.mask_TS[rows, :stop], **parts))
+    return replace(dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers))
+
+
+def check_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int) -> None:
+    """Refuse a trace that would not fit in memory: scores and pattern are [H, T, S] each.
+
+    Raises:
+        SizeError: it would take more than 2 GiB.
+    """
+    n_bytes = trace_bytes(config, n_queries, n_keys, n_layers)
+    if n_bytes > MAX_TRACE_BYTES:
+        layers = f"{n_layers} layer{'s' * (n_layers > 1)}"
+        raise SizeError(
+            f"{n_queries:,} × {n_keys:,} scores of {config.n_heads} heads in {layers} take "
+            f"{n_bytes / 1024**3:.1f} GiB; the limit is {MAX_TRACE_BYTES // 1024**3} GiB"
+        )
+
+
+def trace_bytes(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int) -> int:
+    """Bytes of the two large arrays of a trace, scores and pattern."""
+    return 2 * 4 * config.n_heads * n_queries * n_keys * n_layers
+
+
+def token_of(tokenizer: "Tokenizer", token_id: int) -> Token:
+    """A token id with its bytes."""
+    return Token(token_id, tokenizer.piece_bytes(token_id))
+
+
+def first_not_finite(trace: LayerTrace) -> str | None:
+    """The first step of a layer with a number that is NaN or infinite; `input` is what entered the layer."""
+    if not np.isfinite(trace.x_TD).all():
+        return "input"
+    for name in STEPS:
+        values = step_array(trace, name)
+        seen = np.where(trace.mask_TS, values, 0.0) if name == "scores" else values
+        if not np.isfinite(seen).all():
+            return name
+    return None
+
+
+def _traced(loaded: "LoadedModel", ids: Sequence[int], cache: KVCache, layers: Sequence[int]) -> list[LayerTrace]:
+    trace = Trace(layers)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is named afterwards, in `_dump`
+        loaded.model(ids, cache, last_only=True, trace=trace)
+    return [trace.layers[layer] for layer in layers]
+
+
+def _dump(
+    loaded: "LoadedModel",
+    prompt: str | Sequence[int],
+    ids: Sequence[int],
+    mode: str,
+    start: int,
+    layers: Sequence[LayerTrace],
+) -> Dump:
+    for trace in layers:
+        if name := first_not_finite(trace):
+            raise CheckpointError(f"layer {trace.layer}: {name} is the first step with NaN or infinity in it")
+    return Dump(
+        model=loaded.folder.name,
+        config=loaded.config,
+        prompt=prompt if isinstance(prompt, str) else None,
+        n_prompt=len(ids),
+        tokens=tuple(token_of(loaded.tokenizer, token_id) for token_id in ids),
+        mode=mode,
+        start=start,
+        layers=tuple(layers),
+    )

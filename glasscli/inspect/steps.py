@@ -1,0 +1,196 @@
+"""The steps of one attention layer in the order they happen: names, formulas, shapes, explanations.
+
+A glossary: it says what each step is and where our own code computes it, and computes nothing itself.
+"""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+
+import numpy as np
+
+from glasscli.config.model_config import ModelConfig
+from glasscli.errors import UsageError
+from glasscli.inspect.trace import LayerTrace
+from glasscli.model.ops import Array, Mask
+
+
+@dataclass(frozen=True)
+class StepInfo:
+    """What a step is.
+
+    Attributes:
+        name: what users call it.
+        formula: an equation; `{E}` stands for the width of a head, `{bias}` for a bias where there is one.
+        axes: how its array is indexed. `head` counts query heads, `kv_head` key/value heads, `query` new
+            positions, `key` all positions seen, `dim` numbers of a vector.
+        explanation: two plain sentences.
+        source: module, and a piece of the line there that computes it.
+    """
+
+    name: str
+    formula: str
+    axes: tuple[str, ...]
+    explanation: str
+    source: tuple[str, str]
+
+    @property
+    def is_square(self) -> bool:
+        """Whether it has a number for each query and key."""
+        return "query" in self.axes and "key" in self.axes
+
+    def equation(self, config: ModelConfig) -> str:
+        """The formula with this model's numbers in it."""
+        letter = {"q": "Q", "k": "K", "v": "V", "out": "O"}.get(self.name, "")
+        bias = f" + b_{letter}" if config.attention_bias and letter else ""
+        return self.formula.format(E=config.head_dim, bias=bias)
+
+
+_ATTENTION = "glasscli.model.attention"
+_BLOCK = "glasscli.model.block"
+
+STEPS: Mapping[str, StepInfo] = {
+    step.name: step
+    for step in (
+        StepInfo(
+            "q",
+            "RMSNorm(x)·W_Q{bias}",
+            ("head", "query", "dim"),
+            "A query is what a token asks of the tokens before it. Each head makes its own, with its own "
+            "{E} columns of W_Q.",
+            (_BLOCK, "heads = linear(normed_TD"),
+        ),
+        StepInfo(
+            "k",
+            "RMSNorm(x)·W_K{bias}",
+            ("kv_head", "query", "dim"),
+            "A key is what a token offers to be found by. There are {K} sets of keys for {H} query heads: {group}.",
+            (_BLOCK, "heads = linear(normed_TD"),
+        ),
+        StepInfo(
+            "v",
+            "RMSNorm(x)·W_V{bias}",
+            ("kv_head", "query", "dim"),
+            "A value is what a token hands over once it has been found. It carries no position: it is not rotated.",
+            (_BLOCK, "heads = linear(normed_TD"),
+        ),
+        StepInfo(
+            "rope_q",
+            "turn q by its position",
+            ("head", "query", "dim"),
+            "Dimensions i and i + {half} form a pair that is turned by the angle position × frequency i. "
+            "Turning changes no length, so a query asks as loudly as before.",
+            ("glasscli.model.rope", "np.multiply(heads.view"),
+        ),
+        StepInfo(
+            "rope_k",
+            "turn k by its position",
+            ("kv_head", "query", "dim"),
+            "Keys are turned the same way, so a dot product of both depends only on how far apart they "
+            "stand. Position 0 is turned by the angle 0.",
+            ("glasscli.model.rope", "np.multiply(heads.view"),
+        ),
+        StepInfo(
+            "cache",
+            "append rope_k and v",
+            ("side", "kv_head", "key", "dim"),
+            "Turned keys and values are kept, because later tokens need them unchanged. This is the KV "
+            "cache: it grows by {row} numbers a token in this layer.",
+            ("glasscli.cache.kv_cache", "k_KSE[:, start:stop] ="),
+        ),
+        StepInfo(
+            "scores",
+            "rope_q·rope_kᵀ / √{E}",
+            ("head", "query", "key"),
+            "Every query is compared with every key by a dot product. Dividing by √{E} keeps the scores "
+            "near 1 in size, whatever the width of a head.",
+            (_ATTENTION, "scores = rows @"),
+        ),
+        StepInfo(
+            "mask",
+            "−∞ where key > query",
+            ("query", "key"),
+            "A token may look at itself and back, never ahead: later tokens were not there when it was "
+            "written. Their scores become −∞, which softmax turns into exactly 0.",
+            (_ATTENTION, "np.arange(m) <="),
+        ),
+        StepInfo(
+            "softmax",
+            "each row sums to 1",
+            ("head", "query", "key"),
+            "e to the power of each score, divided by the sum of its row: scores become shares of "
+            "attention. A score that is larger by 0.69 gets twice the share.",
+            ("glasscli.model.ops", "shares /= shares.sum"),
+        ),
+        StepInfo(
+            "mix",
+            "softmax · v[kv head]",
+            ("head", "query", "dim"),
+            "Each head takes the average of the values it may see, weighted by its row of shares. "
+            "Values are shared as keys are: {group}.",
+            (_ATTENTION, "(rows @ v_KSE)"),
+        ),
+        StepInfo(
+            "out",
+            "concat(mix) · W_O{bias}",
+            ("query", "dim"),
+            "The heads' results are laid side by side and mixed by W_O into one vector of {D} numbers. It "
+            "is added to the token's residual stream.",
+            (_BLOCK, "out_TD = linear("),
+        ),
+    )
+}
+
+
+def find_step(name: str) -> StepInfo:
+    """The step called `name`.
+
+    Raises:
+        UsageError: there is none; the message lists those there are.
+    """
+    if name not in STEPS:
+        raise UsageError(f"no step {name!r}. Steps: {', '.join(STEPS)}.")
+    return STEPS[name]
+
+
+def step_array(trace: LayerTrace, name: str) -> Array | Mask:
+    """The numbers of a step, indexed by its `axes`. `cache` stacks keys (0) and values (1)."""
+    fields = {
+        "q": "q_HTE",
+        "k": "k_KTE",
+        "v": "v_KTE",
+        "rope_q": "rope_q_HTE",
+        "rope_k": "rope_k_KTE",
+        "scores": "scores_HTS",
+        "mask": "mask_TS",
+        "softmax": "pattern_HTS",
+        "mix": "mix_HTE",
+        "out": "out_TD",
+    }
+    if name == "cache":
+        return np.stack([trace.cache_k_KSE, trace.cache_v_KSE])
+    return getattr(trace, fields[find_step(name).name])
+
+
+def explain(step: StepInfo, config: ModelConfig) -> str:
+    """The two sentences, with this model's numbers in them."""
+    size = config.group_size
+    group = "each head has its own" if size == 1 else f"{size} query heads share one"
+    return step.explanation.format(
+        E=config.head_dim,
+        half=config.head_dim // 2,
+        H=config.n_heads,
+        K=config.n_kv_heads,
+        D=config.dim,
+        row=f"{2 * config.n_kv_heads * config.head_dim:,}",
+        group=group,
+    )
+
+
+def source_line(step: StepInfo) -> tuple[str, int, str]:
+    """Where our code computes a step: file below the package, line number, the line itself."""
+    module, piece = step.source
+    lines = inspect.getsource(import_module(module)).splitlines()
+    number = next(i for i, line in enumerate(lines) if piece in line)
+    return f"{module.replace('.', '/')}.py", number + 1, lines[number].strip()

@@ -1,0 +1,128 @@
+"""Sizes as people write and read them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from glasscli.errors import UsageError
+from glasscli.units import (
+    format_bytes,
+    format_seconds,
+    parse_bandwidth,
+    parse_bytes,
+    parse_count,
+    parse_counts,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("1", 1),
+        ("8192", 8192),
+        ("8k", 8 * 1024),
+        ("128K", 128 * 1024),
+        ("1_000", 1000),
+        ("1M", 1024 * 1024),
+        ("1.5k", 1536),
+        (" 4 k ", 4096),
+        ("1000000000000", 10**12),
+    ],
+)
+def test_counts(text: str, count: int) -> None:
+    assert parse_count(text) == count
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "0", "-1", "+1", "1e3", "nan", "inf", "0x10", "8kb", "1.3k", "8 8", "k", "٣", "_1", "9" * 30, "9" * 5000],
+)
+def test_counts_refused(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_count(text)
+    assert len(str(caught.value)) < 200
+
+
+def test_several_counts_in_the_order_given_without_doubles() -> None:
+    assert parse_counts(["8k,1k", "8192", "2k"]) == (8192, 1024, 2048)
+
+
+@pytest.mark.parametrize(
+    ("text", "n_bytes"),
+    [
+        ("24GiB", 24 * 2**30),
+        ("24gib", 24 * 2**30),
+        ("24G", 24 * 2**30),
+        ("24GB", 24 * 10**9),
+        ("80GB", 80 * 10**9),
+        ("1.5 MiB", 3 * 2**19),
+        ("512", 512),
+        ("100B", 100),
+        ("0.5TB", 5 * 10**11),
+    ],
+)
+def test_bytes(text: str, n_bytes: int) -> None:
+    assert parse_bytes(text) == n_bytes
+
+
+@pytest.mark.parametrize("text", ["", "0", "0.1B", "-1GiB", "24 gigabytes", "GiB", "1e9", "24GiB/s", "9999999YiB"])
+def test_bytes_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "speed"),
+    [("3.35TB/s", 3_350_000_000_000), ("900GB/s", 9 * 10**11), ("200GiB/s", 200 * 2**30), ("1TB", 10**12)],
+)
+def test_bandwidths(text: str, speed: int) -> None:
+    assert parse_bandwidth(text) == speed
+
+
+@pytest.mark.parametrize("text", ["", "3.35", "0TB/s", "fast", "3TB/h", "-1TB/s"])
+def test_bandwidths_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_bandwidth(text)
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1,023 B"),
+        (1024, "1.0 KiB"),
+        (131072, "128.0 KiB"),
+        (70272, "68.6 KiB"),
+        (2**20 - 1, "1.0 MiB"),
+        (2**30 - 2**10, "1.0 GiB"),
+        (2**30, "1.0 GiB"),
+        (1023 * 2**30, "1,023.0 GiB"),
+        (2**80, "1.0 YiB"),
+        (2**100, "1,048,576.0 YiB"),
+    ],
+)
+def test_shown_bytes(n_bytes: int, text: str) -> None:
+    assert format_bytes(n_bytes) == text
+
+
+@given(st.integers(min_value=0, max_value=2**90))
+def test_shown_bytes_are_near(n_bytes: int) -> None:
+    number, unit = format_bytes(n_bytes).replace(",", "").split(" ")
+    shown = float(number) * 1024 ** ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB").index(unit)
+    assert abs(shown - n_bytes) <= max(0.0501 * 1024 ** (shown > 0 and len(unit) > 1), 0.05 * n_bytes)
+    assert unit == "YiB" or float(number) < 1024
+
+
+@pytest.mark.parametrize(
+    ("numerator", "denominator", "text"),
+    [
+        (0, 1, "0.00 ns"),
+        (2**30, 3_350_000_000_000, "321 µs"),
+        (1, 10**9, "1.00 ns"),
+        (5, 1000, "5.00 ms"),
+        (59, 1, "59.0 s"),
+        (7200, 1, "2.0 h"),
+    ],
+)
+def test_shown_times(numerator: int, denominator: int, text: str) -> None:
+    assert format_seconds(numerator, denominator) == text
