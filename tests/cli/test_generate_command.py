@@ -222,5 +222,5 @@ def test_logits_that_are_no_numbers_give_no_text(make_model_folder: Callable[...
     for form in ([], ["--json"], ["--jsonl"], ["--no-cache"]):
         run = glass("generate", "-m", str(folder), "Once", *form)
         assert (run.code, run.out) == (1, "")
-        assert "layer 2" in run.err
+        assert "First in layer 1, down[0, 0] = inf" in run.err
         assert "Warning" not in run.err
