@@ -11,10 +11,10 @@ from fractions import Fraction
 from glasscli.budget.engines.engine import as_mathematics, total
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
+    CacheSpec,
     CrossAttention,
     FullAttention,
-    Kind,
     LatentAttention,
     WindowedAttention,
 )
@@ -57,7 +57,7 @@ def decode_read(request: Request) -> Read:
     return Read(read, rank, flops * request.batch)
 
 
-def flops_of(part: Kind, request: Request) -> int:
+def flops_of(part: CacheSpec, request: Request) -> int:
     """Operations that one layer's attention does for one new token of one sequence."""
     n_heads = request.layout.n_heads or 0
     rows = max((tensor.rows for tensor in part.tensors(request.tokens, request.encoder)), default=0)

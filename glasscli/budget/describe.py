@@ -1,12 +1,12 @@
 """Words for layouts: how a model's heads share keys (MHA, GQA, MQA, MLA …) and what a layer of each kind holds."""
 
 from glasscli.config.families import Layout
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
+    CacheSpec,
     ChunkedAttention,
     CompressedAttention,
     CrossAttention,
     FullAttention,
-    Kind,
     LatentAttention,
     NoCache,
     SlidingAttention,
@@ -60,7 +60,7 @@ def sharing_of(n_kv_heads: int, n_heads: int | None) -> str:
     return "MQA" if n_kv_heads == 1 else "GQA"
 
 
-def name(part: Kind) -> str:
+def name(part: CacheSpec) -> str:
     """A kind with the length at which it stops growing: `sliding 1,024`."""
     if isinstance(part, NoCache):
         return "no cache"
@@ -69,7 +69,7 @@ def name(part: Kind) -> str:
     return part.name if part.window is None else f"{part.name} {part.window:,}"
 
 
-def shape(part: Kind) -> str:
+def shape(part: CacheSpec) -> str:
     """What one layer holds: the widths of a token's row, or of the state."""
     if isinstance(part, FullAttention | WindowedAttention | CrossAttention):
         heads = f"{part.n_kv_heads:,} KV head{'s' * (part.n_kv_heads != 1)}"

@@ -4,7 +4,7 @@ from glasscli.budget.engines.engine import total, up
 from glasscli.budget.engines.vllm import Vllm, group_size
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
-from glasscli.specs.attention_kinds import CompressedAttention, CrossAttention, LatentAttention
+from glasscli.specs.attention_specs import CompressedAttention, CrossAttention, LatentAttention
 
 
 def explained(sizer: Sizer, allocated: int, logical_bytes: int) -> tuple[str, ...]:

@@ -11,17 +11,17 @@ from dataclasses import replace
 
 from glasscli.config.families import Layout
 from glasscli.errors import ConfigError, UsageError
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
+    CacheSpec,
     CompressedAttention,
     CrossAttention,
     FullAttention,
     IndexKeys,
-    Kind,
     LatentAttention,
     NoCache,
     WindowedAttention,
 )
-from glasscli.specs.state_kinds import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
+from glasscli.specs.state_specs import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
 
 MOST_RANKS = 64  # how far to look for numbers of ranks that would do
 
@@ -30,7 +30,7 @@ class UnevenError(Exception):
     """These many ranks do not split this layer; says what does not divide."""
 
 
-def shard(part: Kind, tp: int) -> Kind:
+def shard(part: CacheSpec, tp: int) -> CacheSpec:
     """What one of `tp` ranks keeps of `part`. Raises UnevenError."""
     match part:
         case FullAttention() | WindowedAttention() | CrossAttention():
@@ -80,7 +80,7 @@ def divide(count: int, tp: int, what: str) -> int:
     return count // tp
 
 
-def shard_all(layout: Layout, tp: int) -> dict[Kind, Kind]:
+def shard_all(layout: Layout, tp: int) -> dict[CacheSpec, CacheSpec]:
     """Each kind of part in `layout` → what one rank keeps of it.
 
     Raises ConfigError (field `tp`) that says what does not split and which numbers of ranks would do.
@@ -93,7 +93,7 @@ def shard_all(layout: Layout, tp: int) -> dict[Kind, Kind]:
         raise ConfigError(f"tp {tp} does not split {problem} evenly; {listed} would do", "tp") from None
 
 
-def split_over(layout: Layout, tp: int) -> dict[Kind, Kind]:
+def split_over(layout: Layout, tp: int) -> dict[CacheSpec, CacheSpec]:
     """As `shard_all`, but raises UnevenError, which names what does not divide and nothing more."""
     if layout.n_heads is not None:
         divide(layout.n_heads, tp, "query heads")
@@ -109,7 +109,7 @@ def splits(layout: Layout, tp: int) -> bool:
     return True
 
 
-def stages(layout: Layout, pp: int, given: tuple[int, ...] | None) -> list[tuple[Kind, ...]]:
+def stages(layout: Layout, pp: int, given: tuple[int, ...] | None) -> list[tuple[CacheSpec, ...]]:
     """The layers of each pipeline stage.
 
     Split evenly, what is left over goes one each to the stages before the last, which also holds the output

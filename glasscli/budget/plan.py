@@ -6,7 +6,7 @@ from glasscli.budget.engines.engine import Engine, as_mathematics, total, up
 from glasscli.budget.explain import explained
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
-from glasscli.specs.attention_kinds import CompressedAttention, Kind
+from glasscli.specs.attention_specs import CacheSpec, CompressedAttention
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Line:
     window: int | None
     bytes: int
     held: tuple[tuple[str, int], ...]
-    part: Kind
+    part: CacheSpec
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def plan(request: Request) -> Budget:
     )
 
 
-def line_of(sizer: Sizer, part: Kind) -> Line:
+def line_of(sizer: Sizer, part: CacheSpec) -> Line:
     """The line of a table for all layers of this kind."""
     tokens, batch = sizer.request.tokens, sizer.request.batch
     held = sizer.held(part, tokens, batch)

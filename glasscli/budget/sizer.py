@@ -9,9 +9,16 @@ from glasscli.budget.engines.vllm import Vllm, group_size
 from glasscli.budget.parallel import replicas, shard_all, stages
 from glasscli.budget.request import Request
 from glasscli.errors import ConfigError
-from glasscli.specs.attention_kinds import CompressedAttention, FullAttention, Kind, LatentAttention, NoCache, each_part
+from glasscli.specs.attention_specs import (
+    CacheSpec,
+    CompressedAttention,
+    FullAttention,
+    LatentAttention,
+    NoCache,
+    each_part,
+)
 
-BUILD: dict[str, Callable[[Request, tuple[Kind, ...]], Engine]] = {
+BUILD: dict[str, Callable[[Request, tuple[CacheSpec, ...]], Engine]] = {
     "logical": Logical,
     "transformers": Transformers,
     "vllm": Vllm,
@@ -36,7 +43,7 @@ class Sizer:
         self.engine = BUILD[request.engine](request, kept)
         self.stages = [self.places(Counter(each_part(layers))) for layers in stage_layers]
 
-    def places(self, counts: Mapping[Kind, int]) -> Mapping[Kind, int]:
+    def places(self, counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
         """`counts` rounded up to whole groups of layers, where vLLM's idle places are asked for."""
         keeping = [count for part, count in counts.items() if not isinstance(part, NoCache)]
         if not (isinstance(self.engine, Vllm) and self.request.pad_groups and keeping):
@@ -44,12 +51,12 @@ class Sizer:
         in_group = group_size(keeping)
         return {part: up(count, in_group) for part, count in counts.items()}
 
-    def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
+    def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
         """What one rank keeps of one layer's `part` for the sequences of its replica."""
         shard = self.shards[part]
         return {} if isinstance(shard, NoCache) else self.engine.hold(shard, tokens, sequences)
 
-    def held(self, part: Kind, tokens: int, batch: int) -> Held:
+    def held(self, part: CacheSpec, tokens: int, batch: int) -> Held:
         """What all ranks of all replicas keep of all layers of this kind."""
         held: Held = {}
         copies = self.request.tp * sum(stage.get(part, 0) for stage in self.stages)
@@ -79,7 +86,7 @@ class Sizer:
         return max(self.rank(end, batch) for end in ends if end >= 0)
 
 
-def drafts(request: Request) -> tuple[Kind, ...]:
+def drafts(request: Request) -> tuple[CacheSpec, ...]:
     """The layers of the draft head that were asked for: they hold every token, in the model's own geometry."""
     count = request.draft_layers or 0
     full = [part for part in each_part(request.layout.layers) if isinstance(part, FullAttention | LatentAttention)]

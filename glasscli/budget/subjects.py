@@ -10,7 +10,7 @@ from typing import Any
 from glasscli.budget.models import find
 from glasscli.config.families import Layout, layout
 from glasscli.errors import ConfigError, UsageError
-from glasscli.specs.attention_kinds import FullAttention
+from glasscli.specs.attention_specs import FullAttention
 
 MOST_LAYERS = 100_000
 

@@ -24,7 +24,7 @@ class Tensor:
     heads: int = 1
 
 
-class Kind(Protocol):
+class CacheSpec(Protocol):
     """What every kind offers. `window` is the number of tokens it stops growing at, None if it never does."""
 
     name: ClassVar[str]
@@ -33,7 +33,7 @@ class Kind(Protocol):
     def window(self) -> int | None: ...
 
     @property
-    def parts(self) -> "tuple[Kind, ...]":
+    def parts(self) -> "tuple[CacheSpec, ...]":
         """The kinds a layer is made of: itself, unless it is `Several`."""
         ...
 
@@ -51,7 +51,7 @@ class Single:
         return None
 
     @property
-    def parts(self) -> tuple[Kind, ...]:
+    def parts(self) -> tuple[CacheSpec, ...]:
         return (self,)  # type: ignore[return-value]
 
 

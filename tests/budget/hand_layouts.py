@@ -6,8 +6,8 @@ from typing import Any
 from glasscli.budget.plan import Budget, plan
 from glasscli.budget.request import Request
 from glasscli.config.families import Layout
-from glasscli.specs.attention_kinds import FullAttention, LatentAttention, SlidingAttention
-from glasscli.specs.state_kinds import DeltaNet
+from glasscli.specs.attention_specs import FullAttention, LatentAttention, SlidingAttention
+from glasscli.specs.state_specs import DeltaNet
 
 LLAMA_8B = Layout("llama", (FullAttention(8, 128, 128),) * 32, n_heads=32)
 GPT_OSS = Layout("gpt_oss", (SlidingAttention(8, 64, 64, 128), FullAttention(8, 64, 64)) * 12, n_heads=64)

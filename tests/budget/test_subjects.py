@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from glasscli.budget.describe import name, shape, sharing
 from glasscli.budget.subjects import Heads, divisors_near
 from glasscli.errors import UsageError
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
     CompressedAttention,
     FullAttention,
     LatentAttention,
     NoCache,
     SlidingAttention,
 )
-from glasscli.specs.state_kinds import DeltaNet
+from glasscli.specs.state_specs import DeltaNet
 
 
 @given(st.integers(1, 300), st.integers(1, 300))

@@ -8,14 +8,14 @@ from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 from glasscli.config.families import Layout
 from glasscli.errors import GlassError, UsageError
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
     ChunkedAttention,
     CrossAttention,
     FullAttention,
     LatentAttention,
     SlidingAttention,
 )
-from glasscli.specs.state_kinds import KDA, DeltaNet, Mamba2
+from glasscli.specs.state_specs import KDA, DeltaNet, Mamba2
 
 
 def test_pages_are_rounded_up_for_each_sequence() -> None:

@@ -13,7 +13,7 @@ from glasscli.budget.dtypes import dtype_named, row_bytes
 from glasscli.budget.engines import hf_cache
 from glasscli.budget.request import Request
 from glasscli.errors import ConfigError
-from glasscli.specs.attention_kinds import CompressedAttention, Kind, Tensor
+from glasscli.specs.attention_specs import CacheSpec, CompressedAttention, Tensor
 
 Held = dict[str, int]  # role of a tensor (k, v, latent, state, …) → bytes
 STATE_ROLES = ("conv", "state")
@@ -52,7 +52,7 @@ class Engine(Protocol):
     span: int
     dtypes: Dtypes
 
-    def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
+    def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
         """Bytes of each role that one layer's `part` takes for all `sequences` of one replica."""
         ...
 
@@ -87,7 +87,7 @@ def as_mathematics(request: Request, dtypes: Dtypes, **more: Any) -> Request:
 
 
 def refuse(
-    engine: str, request: Request, part: Kind, why: str = "what it allocates for such layers is not known"
+    engine: str, request: Request, part: CacheSpec, why: str = "what it allocates for such layers is not known"
 ) -> ConfigError:
     """The refusal of a layer whose rule in this engine is not known."""
     model = request.layout.model_type or "this model"
@@ -97,13 +97,13 @@ def refuse(
 class Logical:
     """The mathematics: every row that is needed, nothing padded unless a page is asked for."""
 
-    def __init__(self, request: Request, layers: tuple[Kind, ...]) -> None:
+    def __init__(self, request: Request, layers: tuple[CacheSpec, ...]) -> None:
         self.request = request
         self.dtypes = choose_dtypes(request)
         self.page: int = request.option("block_size") if request.engine == "logical" else 1
         self.span = self.page
 
-    def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
+    def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
         held: Held = {}
         for position, tensor in enumerate(part.tensors(tokens, self.request.encoder)):
             rows = tensor.rows
@@ -116,7 +116,7 @@ class Logical:
             held[tensor.role] = held.get(tensor.role, 0) + rows * self.dtypes.row(tensor)
         return held
 
-    def shared_rows(self, part: Kind, position: int, rows: int, tokens: int) -> int:
+    def shared_rows(self, part: CacheSpec, position: int, rows: int, tokens: int) -> int:
         """Rows of one sequence that belong to the prefix all sequences share, in whole pages."""
         prefix = min(self.request.prefix_shared, tokens) // self.page * self.page
         if isinstance(part, CompressedAttention) and position > 0:
@@ -135,7 +135,7 @@ class Transformers(Logical):
     It keeps them in the model's dtype, also where the config names another for engines that serve it.
     """
 
-    def __init__(self, request: Request, layers: tuple[Kind, ...]) -> None:
+    def __init__(self, request: Request, layers: tuple[CacheSpec, ...]) -> None:
         super().__init__(request, layers)
         if request.prefix_shared:
             raise ConfigError("transformers holds every sequence's tokens: no prefix is shared", "prefix_shared")
@@ -146,7 +146,7 @@ class Transformers(Logical):
             if name not in ("f32", "f16", "bf16", "f64"):
                 raise ConfigError(f"transformers: the size of a cache in {name} is not known", field)
 
-    def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
+    def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
         held: Held = {}
         for tensor in hf_cache.held(part, tokens, self.request.encoder):
             dtype = tensor.dtype or self.dtypes.of(tensor)

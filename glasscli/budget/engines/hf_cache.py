@@ -7,23 +7,23 @@ has taps, and DeepSeek V4 keeps the tokens that don't fill a block yet.
 
 from dataclasses import replace
 
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
+    CacheSpec,
     CompressedAttention,
     IndexKeys,
-    Kind,
     LatentAttention,
     Tensor,
     WindowedAttention,
 )
-from glasscli.specs.state_kinds import RGLRU
+from glasscli.specs.state_specs import RGLRU
 
 
-def held(kind: Kind, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
+def held(kind: CacheSpec, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
     """Everything that transformers keeps of one layer, for one sequence."""
     return tuple(tensor for part in kind.parts for tensor in _held(part, tokens, encoder_tokens))
 
 
-def _held(part: Kind, tokens: int, encoder_tokens: int) -> tuple[Tensor, ...]:
+def _held(part: CacheSpec, tokens: int, encoder_tokens: int) -> tuple[Tensor, ...]:
     if isinstance(part, WindowedAttention) or (isinstance(part, LatentAttention) and part.size):
         return replace(part, size=tokens).tensors(_kept(tokens, part.size), encoder_tokens)
     if isinstance(part, CompressedAttention):

@@ -15,14 +15,14 @@ from glasscli.budget.engines.engine import Dtypes, Held, choose_dtypes, refuse, 
 from glasscli.budget.engines.vllm import expanded
 from glasscli.budget.request import Request
 from glasscli.errors import ConfigError, UsageError
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
+    CacheSpec,
     FullAttention,
-    Kind,
     LatentAttention,
     NoCache,
     WindowedAttention,
 )
-from glasscli.specs.state_kinds import KDA, DeltaNet, Mamba1, Mamba2, ShortConv
+from glasscli.specs.state_specs import KDA, DeltaNet, Mamba1, Mamba2, ShortConv
 
 CACHE_DTYPES = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
 # Model types whose windows llama.cpp keeps (its `swa_type` is set), and those it loads as plain full attention.
@@ -40,7 +40,7 @@ STATES = (ShortConv, Mamba1, Mamba2, DeltaNet, KDA)
 class LlamaCpp:
     """llama.cpp's allocation for one context."""
 
-    def __init__(self, request: Request, layers: tuple[Kind, ...]) -> None:
+    def __init__(self, request: Request, layers: tuple[CacheSpec, ...]) -> None:
         self.request = request
         self.parts = tuple(part for part in layers if not isinstance(part, NoCache))
         if request.tp > 1:
@@ -85,7 +85,7 @@ class LlamaCpp:
             return True
         raise ConfigError(f"llama.cpp: whether it keeps the windows of {name} is not known", "model_type")
 
-    def check(self, part: Kind) -> None:
+    def check(self, part: CacheSpec) -> None:
         """Raises ConfigError for a layer whose rule in llama.cpp is not known."""
         known = (FullAttention, WindowedAttention, LatentAttention)
         if not isinstance(part, known + STATES):
@@ -93,7 +93,7 @@ class LlamaCpp:
         if isinstance(part, LatentAttention) and part.size is not None:
             raise refuse("llama.cpp", self.request, part, "how it keeps a window of latents is not known")
 
-    def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
+    def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
         n_seq = self.sequences(sequences)
         if isinstance(part, STATES):
             copies = n_seq * (1 + self.request.option("n_rs_seq"))
@@ -105,7 +105,7 @@ class LlamaCpp:
         rows = cells * (1 if self.unified else n_seq)
         return {role: rows * size for role, size in self.row(part).items()}
 
-    def row(self, part: Kind) -> Held:
+    def row(self, part: CacheSpec) -> Held:
         """Bytes of one cell in one layer, by role."""
         if isinstance(part, LatentAttention):
             if self.request.option("mla_expanded"):

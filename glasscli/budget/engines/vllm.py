@@ -18,17 +18,17 @@ from glasscli.budget.dtypes import dtype_named
 from glasscli.budget.engines.engine import Dtypes, Held, choose_dtypes, refuse, total, up
 from glasscli.budget.request import Request
 from glasscli.errors import ConfigError
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
+    CacheSpec,
     ChunkedAttention,
     CrossAttention,
     FullAttention,
-    Kind,
     LatentAttention,
     NoCache,
     SlidingAttention,
     WindowedAttention,
 )
-from glasscli.specs.state_kinds import KDA, DeltaNet, Mamba1, Mamba2, ShortConv
+from glasscli.specs.state_specs import KDA, DeltaNet, Mamba1, Mamba2, ShortConv
 
 CACHE_DTYPES = ("f32", "f16", "bf16", "fp8", "fp8_ds_mla", "fp8_per_token_head", "int8_per_token_head", "nvfp4")
 HEADS_ONLY = ("fp8_per_token_head", "int8_per_token_head", "nvfp4")  # refused beside latent attention
@@ -41,14 +41,14 @@ STATES = (ShortConv, Mamba1, Mamba2, DeltaNet, KDA)
 class Pages:
     """How large the pages of one model are: tokens of each attention part, bytes of a state's page."""
 
-    tokens: dict[Kind, int]
+    tokens: dict[CacheSpec, int]
     state_bytes: int | None
 
 
 class Vllm:
     """vLLM's allocation for one request at its longest, times the requests."""
 
-    def __init__(self, request: Request, layers: tuple[Kind, ...]) -> None:
+    def __init__(self, request: Request, layers: tuple[CacheSpec, ...]) -> None:
         self.request = request
         self.parts = tuple(part for part in layers if not isinstance(part, NoCache))
         self.dtypes = self.choose_dtypes()
@@ -80,7 +80,7 @@ class Vllm:
         state = request.state_dtype or request.layout.state_dtype_hint or base.model
         return replace(base, k=k, v=k, index="fp8_block128", conv=base.model, state=dtype_named(state).name)
 
-    def check(self, part: Kind) -> None:
+    def check(self, part: CacheSpec) -> None:
         """Raises ConfigError for a layer whose rule in vLLM is not known."""
         known = (FullAttention, WindowedAttention, LatentAttention, CrossAttention)
         if not isinstance(part, known) and not is_state(part):
@@ -88,13 +88,13 @@ class Vllm:
         if isinstance(part, LatentAttention) and part.size is not None:
             raise refuse("vLLM", self.request, part, "how it keeps a window of latents is not known")
 
-    def row(self, part: Kind) -> Held:
+    def row(self, part: CacheSpec) -> Held:
         """Bytes of one token in one layer, by role."""
         if isinstance(part, LatentAttention) and self.expanded:
             part = expanded(part)
         return {tensor.role: self.dtypes.row(tensor) for tensor in part.tensors(1, 1)}
 
-    def state(self, part: Kind) -> Held:
+    def state(self, part: CacheSpec) -> Held:
         """Bytes of one sequence's state in one layer, by role."""
         drafted = self.request.option("num_speculative_tokens")
         if drafted and isinstance(part, DeltaNet):
@@ -120,7 +120,7 @@ class Vllm:
                 )
         return Pages({part: block * (largest // size) for part, size in page.items()}, None)
 
-    def lay_out_with_states(self, row: dict[Kind, int], block: int, smallest: int) -> Pages:
+    def lay_out_with_states(self, row: dict[CacheSpec, int], block: int, smallest: int) -> Pages:
         """Attention pages that grow until one holds a state."""
         odd = next((part for part in row if isinstance(part, WindowedAttention)), None)
         if odd is not None:
@@ -135,7 +135,7 @@ class Vllm:
         block = max(block, up(-(-state // per_token), smallest))
         return Pages(dict.fromkeys(row, block), block * per_token)
 
-    def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
+    def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
         if is_state(part):
             return self.hold_state(part, sequences)
         block = self.pages.tokens[part]
@@ -152,7 +152,7 @@ class Vllm:
         rows = (shared + sequences * (pages - shared)) * block
         return {role: rows * size for role, size in self.row(part).items()}
 
-    def hold_state(self, part: Kind, sequences: int) -> Held:
+    def hold_state(self, part: CacheSpec, sequences: int) -> Held:
         """A page for each sequence, one more when prefixes are cached (align), one for each drafted token."""
         mode = self.request.option("mamba_cache_mode")
         copies = sequences * ((2 if mode == "align" else 1) + self.request.option("num_speculative_tokens"))
@@ -161,7 +161,7 @@ class Vllm:
             held["padding"] = self.pages.state_bytes - total(held)
         return {role: size * copies for role, size in held.items()}
 
-    def page_bytes(self, part: Kind) -> int:
+    def page_bytes(self, part: CacheSpec) -> int:
         """Bytes of one page of one layer."""
         if not is_state(part):
             return self.pages.tokens[part] * total(self.row(part))
@@ -202,7 +202,7 @@ def group_size(counts: Collection[int]) -> int:
     return most if 4 * most < 5 * fewest else fewest
 
 
-def is_state(part: Kind) -> bool:
+def is_state(part: CacheSpec) -> bool:
     """Whether vLLM keeps `part` as a recurrent state of fixed size."""
     return isinstance(part, STATES)
 

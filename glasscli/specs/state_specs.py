@@ -7,7 +7,7 @@ reference implementation fixes it (`state_dtype`, mostly f32 in a bf16 model); N
 from dataclasses import dataclass
 from typing import ClassVar
 
-from glasscli.specs.attention_kinds import Single, Tensor
+from glasscli.specs.attention_specs import Single, Tensor
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ top is that engine's business; what a config.json means is `families`' business.
 `Tensor` names the dtype only where the kind fixes it (a recurrent state kept in float32), else the plan's
 dtype for that role counts.
 
-Attention kinds count rows of tokens; `glasscli.specs.state_kinds` holds the kinds whose size no token changes.
+Attention kinds count rows of tokens; `glasscli.specs.state_specs` holds the kinds whose size no token changes.
 """
 
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from glasscli.errors import ConfigError
-from glasscli.specs.cache_spec import FullAttention, Kind, Single, Tensor, keys_and_values
+from glasscli.specs.cache_spec import CacheSpec, FullAttention, Single, Tensor, keys_and_values
 
 __all__ = [
+    "CacheSpec",
     "ChunkedAttention",
     "CompressedAttention",
     "CrossAttention",
     "FullAttention",
     "HiddenStates",
     "IndexKeys",
-    "Kind",
     "LatentAttention",
     "NoCache",
     "Several",
@@ -204,7 +204,7 @@ class Several:
     """Several kinds side by side in a layer: attention with a state (Falcon-H1), self with cross (T5)."""
 
     name: ClassVar[str] = "several"
-    parts: tuple[Kind, ...]
+    parts: tuple[CacheSpec, ...]
 
     @property
     def window(self) -> int | None:
@@ -215,12 +215,12 @@ class Several:
         return tuple(tensor for part in self.parts for tensor in part.tensors(tokens, encoder_tokens))
 
 
-def label(kind: Kind) -> str:
+def label(kind: CacheSpec) -> str:
     """How a table names a kind: its parts' names joined by a plus."""
     return " + ".join(part.name for part in kind.parts)
 
 
-def each_part(layers: tuple[Kind, ...]) -> Iterator[Kind]:
+def each_part(layers: tuple[CacheSpec, ...]) -> Iterator[CacheSpec]:
     """Every part of every layer, in model order."""
     for layer in layers:
         yield from layer.parts
