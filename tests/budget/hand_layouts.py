@@ -1,6 +1,6 @@
 """Layouts of real models, put together by hand, and how tests ask about them."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from glasscli.budget.plan import Budget, plan
@@ -22,9 +22,16 @@ DEEPSEEK_V3 = Layout("deepseek_v3", (MLA,) * 61, n_heads=128)
 DEEPSEEK_V32 = Layout("deepseek_v32", (replace(MLA, index_dim=128),) * 61, n_heads=128)
 
 
+def request(layout: Layout, tokens: int, batch: int = 1, **asked: Any) -> Request:
+    """The request for a layout; what no request has itself is an option of the engine."""
+    own = {field.name for field in fields(Request)}
+    options = {name: asked.pop(name) for name in asked.keys() - own}
+    return Request(layout, tokens, batch, options=options, **asked)
+
+
 def sized(layout: Layout, tokens: int, **asked: Any) -> Budget:
     """The plan of a layout."""
-    return plan(Request(layout, tokens, **asked))
+    return plan(request(layout, tokens, **asked))
 
 
 def line(budget: Budget, kind: str) -> int:

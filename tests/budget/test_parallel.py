@@ -2,7 +2,7 @@
 
 import pytest
 
-from glasscli.budget.parallel import heads, replicas, shard, shard_all, stages
+from glasscli.budget.parallel import replicas, shard_all, stages
 from glasscli.budget.plan import plan
 from glasscli.budget.request import Request
 from glasscli.config.families import Layout
@@ -16,6 +16,7 @@ from glasscli.specs.attention_specs import (
     NoCache,
     SlidingAttention,
 )
+from glasscli.specs.sharding import split_heads
 from glasscli.specs.state_specs import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
 
 LLAMA_8B = Layout("llama", (FullAttention(8, 128, 128),) * 32, n_heads=32)
@@ -41,11 +42,11 @@ SHARES: list[tuple[CacheSpec, int, CacheSpec]] = [
 
 @pytest.mark.parametrize(("part", "tp", "share"), SHARES, ids=lambda value: getattr(value, "name", None))
 def test_a_rank_keeps_its_share(part: CacheSpec, tp: int, share: CacheSpec) -> None:
-    assert shard(part, tp) == share
+    assert part.shard(tp) == share
 
 
 def test_more_ranks_than_heads_keep_copies() -> None:
-    assert [heads(8, tp) for tp in (1, 2, 4, 8, 16, 64)] == [8, 4, 2, 1, 1, 1]
+    assert [split_heads(8, tp) for tp in (1, 2, 4, 8, 16, 64)] == [8, 4, 2, 1, 1, 1]
     sixteen = plan(Request(LLAMA_8B, 1000, tp=16, k_dtype="f16", v_dtype="f16"))
     one = plan(Request(LLAMA_8B, 1000, k_dtype="f16", v_dtype="f16"))
     assert sixteen.per_rank.bytes == one.bytes_total // 8

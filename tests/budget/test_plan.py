@@ -193,7 +193,7 @@ def test_sharing_a_prefix_saves_and_never_costs(
     layout: Layout, tokens: int, batch: int, prefix: int, page: int
 ) -> None:
     prefix = min(prefix, tokens)
-    asked: dict[str, Any] = {"block_size": page}
+    asked: dict[str, Any] = {"options": {"block_size": page}}
     alone = plan(Request(layout, tokens, batch, **asked)).bytes_total
     shared = plan(Request(layout, tokens, batch, prefix_shared=prefix, **asked)).bytes_total
     assert plan(Request(layout, tokens, 1, **asked)).bytes_total <= shared <= alone

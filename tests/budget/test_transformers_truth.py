@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from glasscli.budget.engines.hf_cache import held
+from glasscli.budget.engines.transformers import held
 from glasscli.budget.plan import plan
 from glasscli.budget.request import Request
 from glasscli.config.families import Layout, layout

@@ -2,7 +2,7 @@
 
 import pytest
 
-from glasscli.budget.engines.hf_cache import held
+from glasscli.budget.engines.transformers import held
 from glasscli.errors import ConfigError
 from glasscli.specs.attention_specs import (
     CacheSpec,
@@ -17,7 +17,6 @@ from glasscli.specs.attention_specs import (
     Prefix,
     Several,
     SlidingAttention,
-    label,
 )
 from glasscli.specs.state_specs import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
 
@@ -79,7 +78,7 @@ def test_a_recurrent_state_is_float32_where_the_kind_fixes_it() -> None:
 
 
 def test_a_layer_of_several_kinds_is_named_after_all() -> None:
-    assert label(Several((FULL, Mamba1(256, 16, 4)))) == "full + mamba1"
+    assert Several((FULL, Mamba1(256, 16, 4))).label == "full + mamba1"
     assert Several((SlidingAttention(1, 8, 8, 4), ShortConv(4, 3))).window == 4
 
 
