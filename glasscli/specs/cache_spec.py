@@ -8,15 +8,14 @@ of a millisecond.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 from glasscli.specs.sharding import split_heads
 
 ROLES = ("k", "v", "latent", "index", "cross_k", "cross_v", "conv", "state")
 
 
-@dataclass(frozen=True)
-class Tensor:
+class Tensor(NamedTuple):
     """One tensor that one layer holds for one sequence: `rows` × `width` elements.
 
     `role`, one of ROLES, picks the dtype in a plan. `rows` counts tokens (or blocks of them); 1 for a state.

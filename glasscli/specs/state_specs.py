@@ -25,7 +25,7 @@ class StateSpec(CacheSpec):
 
     @property
     def shape(self) -> str:
-        return " + ".join(f"{tensor.role} {tensor.rows * tensor.width:,}" for tensor in self.tensors(1))
+        return " + ".join(f"{tensor.role} {tensor.rows * tensor.width:,}" for tensor in self.tensors(1)) or "nothing"
 
     def traits(self, n_heads: int | None, max_positions: int | None) -> tuple[str, ...]:
         return (self.word,)

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from glasscli.budget.dtypes import dtype_named, row_bytes
 from glasscli.errors import ConfigError, UsageError
@@ -24,8 +24,7 @@ Rule = TypeVar("Rule")
 STATE_ROLES = ("conv", "state")
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One setting of an engine: its type, what the engine does when nobody sets it, and one line of help.
 
     A number is at least `least`, a word one of `choices`. `flag` gives the words that tell the engine's command
@@ -152,8 +151,7 @@ class Server(Engine):
         return words
 
 
-@dataclass(frozen=True)
-class Served:
+class Served(NamedTuple):
     """A plan to be told to a server: what was asked, keys stored as `k` and values as `v`.
 
     `model` is what is to be loaded; `model_dtype` the cache's dtype when nobody says one, empty where the checkpoint
@@ -168,8 +166,7 @@ class Served:
     available: int | None = None
 
 
-@dataclass(frozen=True)
-class Capacity:
+class Capacity(NamedTuple):
     """An engine's own account of a device: blocks of its pool, blocks that one request takes."""
 
     page_tokens: int

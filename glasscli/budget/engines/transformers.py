@@ -103,7 +103,7 @@ def with_positions(part: IndexKeys, tokens: int, encoder_tokens: int) -> Tensors
 def one_input_more(part: CacheSpec, tokens: int, encoder_tokens: int) -> Tensors:
     """As many inputs of a convolution as it has taps."""
     held = part.tensors(tokens)
-    return tuple(replace(tensor, rows=tensor.rows + 1) if tensor.role == "conv" else tensor for tensor in held)
+    return tuple(tensor._replace(rows=tensor.rows + 1) if tensor.role == "conv" else tensor for tensor in held)
 
 
 def blocks(part: CompressedAttention, tokens: int, encoder_tokens: int) -> Tensors:

@@ -11,9 +11,9 @@ reproduced by the tests.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lcm
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from glasscli.budget.dtypes import dtype_named
 from glasscli.budget.engines.engine import (
@@ -42,8 +42,7 @@ HEADS_ONLY = ("fp8_per_token_head", "int8_per_token_head", "nvfp4")  # refused b
 PLAIN_BLOCK, LATENT_BLOCK = 16, 64  # the smallest pages that FlashAttention and the MLA kernels work on
 
 
-@dataclass(frozen=True)
-class Pages:
+class Pages(NamedTuple):
     """How large the pages of one model are: tokens of each attention part, bytes of a state's page."""
 
     tokens: dict[CacheSpec, int]

@@ -4,8 +4,8 @@ Source: vLLM's `v1/kv_cache_interface.py` (`max_memory_usage_bytes`).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from glasscli.specs.attention_specs import (
     CacheSpec,
@@ -18,8 +18,7 @@ from glasscli.specs.attention_specs import (
 from glasscli.specs.state_specs import KDA, DeltaNet, Mamba1, Mamba2, ShortConv
 
 
-@dataclass(frozen=True)
-class Ask:
+class Ask(NamedTuple):
     """How much is to be held: `step` is the tokens that one step may add, None where windows are not used."""
 
     tokens: int
