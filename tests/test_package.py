@@ -131,6 +131,25 @@ def test_imports_point_one_way() -> None:
             assert not {n for n in names if n.split(".")[0] == "numpy"}, path
 
 
+# What each wing may import of the library, itself beside: the budget and the running model know nothing of each other.
+BELOW = {
+    "units.py": {"errors"},
+    "specs": {"errors"},
+    "budget": {"errors", "specs", "config", "units"},
+    "cache": None,
+    "model": None,
+}
+
+
+@pytest.mark.parametrize("wing", BELOW)
+def test_the_budget_and_the_model_know_nothing_of_each_other(wing: str) -> None:
+    paths = modules(f"glasscli/{wing}") or [ROOT / "glasscli" / wing]
+    for path in paths:
+        found = {name.split(".")[1] for name in imports(path) if name.startswith("glasscli.")} - {wing}
+        assert "budget" not in found, path
+        assert BELOW[wing] is None or found <= BELOW[wing], path
+
+
 def test_imports_run_in_no_circle() -> None:
     """What is imported as a module is; names for types alone, and imports inside functions, may point back."""
     names = {}

@@ -12,13 +12,13 @@ from glasscli.cache.full import FullStore
 from glasscli.cache.store import Store, Turn, View
 from glasscli.cache.window import WindowStore
 from glasscli.errors import UsageError
-from glasscli.specs.attention_kinds import SlidingAttention
-from glasscli.specs.cache_spec import FullAttention, Kind
+from glasscli.specs.attention_specs import SlidingAttention
+from glasscli.specs.cache_spec import CacheSpec, FullAttention
 
 MakeStore = Callable[[Any, int, int], Store]
 
-# The store of each kind of attention. A kind that is not here is refused by name.
-STORES: Mapping[type[Kind], MakeStore] = {FullAttention: FullStore, SlidingAttention: WindowStore}
+# The store of each kind of attention. A kind that is not here is refused by name, whatever it derives from.
+STORES: Mapping[type[CacheSpec], MakeStore] = {FullAttention: FullStore, SlidingAttention: WindowStore}
 
 
 class KVCache:
@@ -30,7 +30,11 @@ class KVCache:
     """
 
     def __init__(
-        self, layout: Sequence[Kind], max_tokens: int, batch: int = 1, stores: Mapping[type[Kind], MakeStore] = STORES
+        self,
+        layout: Sequence[CacheSpec],
+        max_tokens: int,
+        batch: int = 1,
+        stores: Mapping[type[CacheSpec], MakeStore] = STORES,
     ) -> None:
         """Allocate for `layout`, one entry a layer.
 
@@ -44,7 +48,7 @@ class KVCache:
             raise UsageError(f"a cache needs at least 1 token and 1 sequence, not {max_tokens} and {batch}")
         for layer, spec in enumerate(layout):
             if type(spec) not in stores:
-                known = ", ".join(kind.name for kind in stores)
+                known = ", ".join(kind.__name__ for kind in stores)
                 raise UsageError(f"layer {layer} has {spec.name} attention, which no cache here holds (only {known})")
         self.max_tokens, self.lengths = max_tokens, [0] * batch
         try:

@@ -4,9 +4,9 @@ It knows no weights and imports no NumPy.
 """
 
 from glasscli.config.model_config import ModelConfig
-from glasscli.specs.cache_spec import Kind
+from glasscli.specs.cache_spec import CacheSpec
 
 
-def layout_of(config: ModelConfig) -> tuple[Kind, ...]:
+def layout_of(config: ModelConfig) -> tuple[CacheSpec, ...]:
     """One entry a layer, first layer first."""
     return config.specs

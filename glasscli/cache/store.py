@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from glasscli.arrays import Array, Mask
-from glasscli.specs.cache_spec import Kind
+from glasscli.specs.cache_spec import CacheSpec
 
 # Turns keys [..., E] that move by some positions; None where keys carry no position.
 Turn = Callable[[Array], Array] | None
@@ -45,7 +45,7 @@ class Store(ABC):
     max_tokens: int
 
     @abstractmethod
-    def __init__(self, spec: Kind, max_tokens: int, batch: int) -> None:
+    def __init__(self, spec: CacheSpec, max_tokens: int, batch: int) -> None:
         """Allocate for `batch` sequences of up to `max_tokens` tokens."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from glasscli.arrays import Array, Mask
 from glasscli.cache.store import ArrayStore, Turn, View
-from glasscli.specs.attention_kinds import SlidingAttention
+from glasscli.specs.attention_specs import SlidingAttention
 
 
 class WindowStore(ArrayStore):

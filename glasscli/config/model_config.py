@@ -14,8 +14,8 @@ from glasscli.config.families import read_model
 from glasscli.config.families.fields import Fields, shown
 from glasscli.config.source import quantization_beside, read_object
 from glasscli.errors import ConfigError
-from glasscli.specs.attention_kinds import SlidingAttention
-from glasscli.specs.cache_spec import FullAttention, Kind
+from glasscli.specs.attention_specs import SlidingAttention
+from glasscli.specs.cache_spec import CacheSpec, FullAttention
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class ModelConfig:
     architecture: Architecture = LLAMA
     activation: str = "silu"
     ropes: tuple[RopeScaling | None, ...] = ()
-    specs: tuple[Kind, ...] = ()
+    specs: tuple[CacheSpec, ...] = ()
     embedding_scale: float = 1.0
     residual_scale: float = 1.0
     logit_scale: float = 1.0
@@ -209,7 +209,7 @@ def _words(named: object) -> str:
     return ", ".join(shown(name) for name in named[:3]) if isinstance(named, list) and named else shown(named)
 
 
-def _same_shape(specs: tuple[Kind, ...], read: Fields) -> FullAttention | SlidingAttention:
+def _same_shape(specs: tuple[CacheSpec, ...], read: Fields) -> FullAttention | SlidingAttention:
     """The first layer's spec, where all others have heads as many and as wide: what the block computes with."""
     first = specs[0]
     for spec in specs:

@@ -26,7 +26,7 @@ from glasscli.model.weights import load_weights
 
 if TYPE_CHECKING:
     from glasscli.inspect.trace import Trace
-    from glasscli.specs.cache_spec import Kind
+    from glasscli.specs.cache_spec import CacheSpec
 
 # New tokens computed at once: enough to keep the matrix products busy, fewer where a block's scores
 # (heads × block × tokens seen) would pass 3 MiB.
@@ -55,7 +55,7 @@ class Llama:
         self,
         max_tokens: int | None = None,
         batch: int = 1,
-        stores: "Mapping[type[Kind], MakeStore]" = STORES,
+        stores: "Mapping[type[CacheSpec], MakeStore]" = STORES,
     ) -> KVCache:
         """An empty cache that fits this model (default: as many tokens as it was trained for)."""
         return KVCache(self.layout, self.config.max_seq_len if max_tokens is None else max_tokens, batch, stores)

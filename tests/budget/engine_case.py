@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from hand_layouts import request
+
 from glasscli.budget.fit import capacity, fit
 from glasscli.budget.plan import Budget, plan
 from glasscli.budget.request import Request
@@ -75,7 +77,7 @@ def request_for(case: Mapping[str, Any], **changes: Any) -> Request:
     if settings.get("flash_attn") == 0:
         asked["kv_pad"] = 32
     asked |= {"tokens": settings.get("tokens", settings.get("max_model_len", 1)), "batch": settings["batch"]}
-    return Request(held, **(asked | changes))
+    return request(held, **(asked | changes))
 
 
 def covered(budget: Budget, part: str) -> int:
@@ -90,19 +92,19 @@ def measured(case: Mapping[str, Any], **changes: Any) -> tuple[Fraction, Fractio
     """What glass says in the unit of the source, as the least and the most that its inputs allow."""
     settings, unit = case["settings"], case["expected"]["unit"]
     part = changes.pop("part", settings.get("part", ""))
-    request = request_for(case, **changes)
+    asked = request_for(case, **changes)
     if "budget_gib" in settings:
         budget = Fraction(str(settings["budget_gib"]))
         ends = (int((budget + Fraction(off, 200)) * 2**30) for off in (-1, 1))
-        low, high = (in_budget(request, room, unit) for room in ends)
+        low, high = (in_budget(asked, room, unit) for room in ends)
         return low, high
     if "num_gpu_blocks" in settings:
-        return (Fraction(settings["num_gpu_blocks"], capacity(request, 0).blocks_per_request),) * 2
+        return (Fraction(settings["num_gpu_blocks"], capacity(asked, 0).blocks_per_request),) * 2
     if unit == "tokens/block":
-        return (Fraction(Sizer(request).engine.span),) * 2
-    size = covered(plan(request), part)
+        return (Fraction(Sizer(asked).engine.span),) * 2
+    size = covered(plan(asked), part)
     if "per rank" in part + settings.get("scope", ""):
-        size //= request.tp
+        size //= asked.tp
     return (Fraction(size, UNITS[unit]),) * 2
 
 

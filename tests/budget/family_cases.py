@@ -5,17 +5,17 @@ Expected layers are written from the model cards and the classes' documentation,
 
 from typing import Any
 
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
+    CacheSpec,
     ChunkedAttention,
     CrossAttention,
     FullAttention,
-    Kind,
     LatentAttention,
     NoCache,
     Several,
     SlidingAttention,
 )
-from glasscli.specs.state_kinds import KDA, Mamba1, Mamba2, ShortConv
+from glasscli.specs.state_specs import KDA, Mamba1, Mamba2, ShortConv
 
 LLAMA: dict[str, Any] = {
     "model_type": "llama",
@@ -36,7 +36,7 @@ def slide(heads: int, dim: int, size: int) -> SlidingAttention:
     return SlidingAttention(heads, dim, dim, size)
 
 
-BY_NAME: dict[str, tuple[dict[str, Any], dict[Kind, int]]] = {
+BY_NAME: dict[str, tuple[dict[str, Any], dict[CacheSpec, int]]] = {
     "grouped heads": (LLAMA, {full(2, 8): 4}),
     "absent key/value heads are query heads": (
         {k: v for k, v in LLAMA.items() if k != "num_key_value_heads"},

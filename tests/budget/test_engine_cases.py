@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from engine_case import agrees, measured, model
 
-from glasscli.specs.attention_kinds import FullAttention, LatentAttention
-from glasscli.specs.state_kinds import Mamba2
+from glasscli.specs.attention_specs import FullAttention, LatentAttention
+from glasscli.specs.state_specs import Mamba2
 
 CASES = json.loads((Path(__file__).parents[1] / "data/kv/engine_cases.json").read_text(encoding="utf-8"))
 BY_ID = {case["id"]: case for case in CASES}

@@ -14,7 +14,7 @@ from glasscli import KVCache, Llama, ModelConfig, Trace, UsageError, layout_of
 from glasscli.arrays import Array
 from glasscli.cache.full import FullStore
 from glasscli.cache.store import View
-from glasscli.specs.attention_kinds import ChunkedAttention, LatentAttention
+from glasscli.specs.attention_specs import ChunkedAttention, LatentAttention
 from glasscli.specs.cache_spec import FullAttention
 
 CONFIG = ModelConfig.from_dict(settings())  # 3 layers, 2 KV heads, head_dim 8

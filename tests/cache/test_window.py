@@ -10,7 +10,7 @@ from glasscli import KVCache, Llama, ModelConfig, Trace, UsageError
 from glasscli.arrays import Array
 from glasscli.cache.full import FullStore
 from glasscli.cache.store import View
-from glasscli.specs.attention_kinds import SlidingAttention
+from glasscli.specs.attention_specs import SlidingAttention
 from glasscli.specs.cache_spec import FullAttention
 
 WINDOW = 5

@@ -13,12 +13,12 @@ from glasscli.config.families.nested import text_part
 from glasscli.config.families.remote_code_models import OWN_CODE
 from glasscli.config.families.table import FAMILIES
 from glasscli.errors import ConfigError
-from glasscli.specs.attention_kinds import Kind, NoCache
+from glasscli.specs.attention_specs import CacheSpec, NoCache
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What a model keeps: one kind per layer, in model order (`NoCache` where a layer keeps nothing).
+    """What a model keeps: one spec per layer, in model order (`NoCache` where a layer keeps nothing).
 
     `dtype` is the model's ("bf16", "f16", "f32"). `kv_dtype_hint` is the cache's where the checkpoint's
     quantisation fixes it (kv_cache_scheme, kv_cache_quant_algo), else None; `state_dtype_hint` that of
@@ -26,7 +26,7 @@ class Layout:
     """
 
     model_type: str
-    layers: tuple[Kind, ...]
+    layers: tuple[CacheSpec, ...]
     dtype: str = "bf16"
     n_heads: int | None = None
     max_positions: int | None = None
@@ -68,7 +68,7 @@ def read_model(config: Mapping[str, Any], engine: str = "logical") -> Reading:
     refusals.check_root(root)
     refusals.check(read, model_type, model_type in FAMILIES or model_type in OWN_CODE)
     made = layers_of(read, family or Family(prepare=seq2seq.usual(read)))
-    if all(isinstance(kind, NoCache) for kind in made):
+    if all(isinstance(spec, NoCache) for spec in made):
         read.refuse("num_hidden_layers", "leaves no layer with a cache")
     found = Layout(
         model_type,

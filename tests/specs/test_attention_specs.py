@@ -2,29 +2,28 @@
 
 import pytest
 
-from glasscli.budget.engines.hf_cache import held
+from glasscli.budget.engines.transformers import held
 from glasscli.errors import ConfigError
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
+    CacheSpec,
     ChunkedAttention,
     CompressedAttention,
     CrossAttention,
     FullAttention,
     HiddenStates,
     IndexKeys,
-    Kind,
     LatentAttention,
     NoCache,
     Prefix,
     Several,
     SlidingAttention,
-    label,
 )
-from glasscli.specs.state_kinds import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
+from glasscli.specs.state_specs import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
 
 FULL = FullAttention(2, 16, 8)
 
-# A kind, tokens, the elements it needs, and the elements that transformers' cache holds.
-SIZES: list[tuple[Kind, int, int, int]] = [
+# A spec, tokens, the elements it needs, and the elements that transformers' cache holds.
+SIZES: list[tuple[CacheSpec, int, int, int]] = [
     (FULL, 10, 10 * 2 * (16 + 8), 480),
     (SlidingAttention(2, 16, 8, 4), 3, 3 * 2 * 24, 3 * 2 * 24),
     (SlidingAttention(2, 16, 8, 4), 4, 4 * 2 * 24, 3 * 2 * 24),
@@ -60,16 +59,16 @@ SIZES: list[tuple[Kind, int, int, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "tokens", "needed", "kept"), SIZES)
-def test_elements_of_one_sequence(kind: Kind, tokens: int, needed: int, kept: int) -> None:
-    assert sum(tensor.rows * tensor.width for tensor in kind.tensors(tokens)) == needed
-    assert sum(tensor.rows * tensor.width for tensor in held(kind, tokens)) == kept
+@pytest.mark.parametrize(("spec", "tokens", "needed", "kept"), SIZES)
+def test_elements_of_one_sequence(spec: CacheSpec, tokens: int, needed: int, kept: int) -> None:
+    assert sum(tensor.rows * tensor.width for tensor in spec.tensors(tokens)) == needed
+    assert sum(tensor.rows * tensor.width for tensor in held(spec, tokens)) == kept
 
 
 def test_cross_attention_counts_the_encoder_alone() -> None:
-    kind = CrossAttention(8, 64, 64)
-    assert sum(tensor.rows * tensor.width for tensor in kind.tensors(1, 1500)) == 1500 * 8 * 128
-    assert kind.tensors(1, 1500) == kind.tensors(448, 1500)
+    spec = CrossAttention(8, 64, 64)
+    assert sum(tensor.rows * tensor.width for tensor in spec.tensors(1, 1500)) == 1500 * 8 * 128
+    assert spec.tensors(1, 1500) == spec.tensors(448, 1500)
 
 
 def test_a_recurrent_state_is_float32_where_the_kind_fixes_it() -> None:
@@ -79,7 +78,7 @@ def test_a_recurrent_state_is_float32_where_the_kind_fixes_it() -> None:
 
 
 def test_a_layer_of_several_kinds_is_named_after_all() -> None:
-    assert label(Several((FULL, Mamba1(256, 16, 4)))) == "full + mamba1"
+    assert Several((FULL, Mamba1(256, 16, 4))).label == "full + mamba1"
     assert Several((SlidingAttention(1, 8, 8, 4), ShortConv(4, 3))).window == 4
 
 
