@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from random_llama import settings
+from helpers.random_llama import settings
 
 from glasscli import KVCache, ModelConfig, UsageError, layout_of
 

@@ -1,15 +1,12 @@
 """The stored screens in tests/golden/screens/ are what the program prints (see tests/golden/make.py)."""
 
-import sys
 from pathlib import Path
 
 import pytest
-from in_process import glass
+from golden.make import commands, screen
+from helpers.in_process import glass
 
 from glasscli.cli.app import COMMANDS
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
-from make import commands, screen
 
 SCREENS = commands()
 
