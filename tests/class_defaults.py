@@ -1,4 +1,4 @@
-"""Writes glasscli/budget/families/classes.json anew from the installed transformers.
+"""Writes glasscli/config/families/classes.json anew from the installed transformers.
 
     python tests/class_defaults.py
 

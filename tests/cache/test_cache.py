@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_llama import settings, tensors, token_ids
+from helpers.random_llama import settings, tensors, token_ids
 
 import glasscli
 from glasscli import KVCache, Llama, ModelConfig, Trace, UsageError, layout_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from random_llama import settings, tensors, token_ids
+from helpers.random_llama import settings, tensors, token_ids
 
 from glasscli import KVCache, Llama, ModelConfig, Trace, UsageError
 from glasscli.arrays import Array

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from damaged_weights import DAMAGED, MakeFolder, refused, rewrite
-from model_folders import safetensors_bytes
+from helpers.damaged_weights import DAMAGED, MakeFolder, refused, rewrite
+from helpers.model_folders import safetensors_bytes
 
 MEMORY = """
 import sys, tracemalloc

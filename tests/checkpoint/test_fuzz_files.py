@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import safetensors
 import tokenizers
-from fuzz_cases import CONFIG, WEIGHTS, edits, outcome
+from helpers.fuzz_cases import CONFIG, WEIGHTS, edits, outcome
+from helpers.model_folders import byte_level, safetensors_bytes, write_folder
+from helpers.mutations import Edit, edited
 from hypothesis import given
 from hypothesis import strategies as st
-from model_folders import byte_level, safetensors_bytes, write_folder
-from mutations import Edit, edited
 from safetensors.numpy import load as load_bytes
 
 from glasscli.checkpoint.checkpoint import open_checkpoint

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from damaged_weights import DAMAGED, MakeFolder, load, one_tensor, refused, shard
-from model_folders import safetensors_bytes
+from helpers.damaged_weights import DAMAGED, MakeFolder, load, one_tensor, refused, shard
+from helpers.model_folders import safetensors_bytes
 
 from glasscli.checkpoint.checkpoint import open_checkpoint
 from glasscli.checkpoint.safetensors_file import read_header

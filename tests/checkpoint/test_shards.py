@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from damaged_weights import LFS, MakeFolder, load, refused, shard, write_index
+from helpers.damaged_weights import LFS, MakeFolder, load, refused, shard, write_index
 from safetensors.numpy import load_file, save_file
 
 from glasscli.checkpoint.checkpoint import open_checkpoint

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from damaged_weights import MakeFolder, load, one_tensor, refused, rewrite, split_off
-from model_folders import write_bfloat16
-from random_llama import KINDS, settings, shapes
+from helpers.damaged_weights import MakeFolder, load, one_tensor, refused, rewrite, split_off
+from helpers.model_folders import write_bfloat16
+from helpers.random_llama import KINDS, settings, shapes
 from safetensors.numpy import load_file, save_file
 
 from glasscli.config.model_config import ModelConfig

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from random_llama import LLAMA3_ROPE, settings
+from helpers.random_llama import LLAMA3_ROPE, settings
 
 from glasscli import ConfigError, ModelConfig, RopeScaling, load_config
 

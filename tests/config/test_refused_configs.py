@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from family_cases import LLAMA
+from helpers.family_cases import LLAMA
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scripted import logits_of
+from helpers.scripted import logits_of
 
 from glasscli.arrays import Array
 from glasscli.generation.filters import keep_min_p, keep_top_k, keep_top_p, penalize

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_folders import byte_level, sentencepiece_like, write_folder
-from random_llama import settings
-from scripted import scripted
+from helpers.model_folders import byte_level, sentencepiece_like, write_folder
+from helpers.random_llama import settings
+from helpers.scripted import scripted
 
 from glasscli import SamplingParams, generate, load_model
 from glasscli.checkpoint.load import LoadedModel

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dump_cases import PROMPT, tiny, tiny_decode, tiny_dump, write_folder
+from helpers.dump_cases import PROMPT, tiny, tiny_decode, tiny_dump, write_folder
 
 from glasscli.checkpoint.load import load_model
 from glasscli.errors import CheckpointError, UsageError

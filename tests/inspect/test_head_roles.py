@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from dump_cases import tiny
+from helpers.dump_cases import tiny
 
 from glasscli.arrays import Array
 from glasscli.cli.console import Color

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-import reference
-from random_llama import KINDS, settings, tensors, token_ids
+from helpers import reference
+from helpers.random_llama import KINDS, settings, tensors, token_ids
 
 from glasscli import KVCache, Llama, ModelConfig, Trace, UsageError
 from glasscli.model.ops import Norm
@@ -167,7 +167,7 @@ def test_a_long_prompt_adds_little_memory() -> None:
     """4,096 tokens through a model of the shipped shape, last logits only: at most 25 MiB more at the peak."""
     program = """
 import re
-from random_llama import settings, tensors
+from helpers.random_llama import settings, tensors
 from glasscli import Llama, ModelConfig
 config = settings(hidden_size=128, intermediate_size=384, num_hidden_layers=4, head_dim=32, vocab_size=1024,
                   max_position_embeddings=4096)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_folders import safetensors_bytes
 from safetensors.numpy import load_file, save_file
 
 from glasscli.checkpoint.checkpoint import open_checkpoint
 from glasscli.checkpoint.tensors import Tensors, load_tensors
 from glasscli.config.model_config import load_config
 from glasscli.errors import CheckpointError
+from helpers.model_folders import safetensors_bytes
 
 MakeFolder = Callable[..., Path]
 
