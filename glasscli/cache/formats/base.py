@@ -87,6 +87,10 @@ class Format(ABC):
         """
         if out is None:
             out = np.empty((*q.shape[:-1], packed.shape[-2]), np.float32)
+        floats = packed.size * self.block
+        if scratch is not None and floats <= TILE:  # the usual case of a decode step, where each call counts
+            self._scores(q, packed, out, scratch[:floats])
+            return out
         for start, stop, room in tiles(packed, self.block, scratch):
             self._scores(q, packed[..., start:stop, :], out[..., start:stop], room)
         return out
@@ -95,6 +99,10 @@ class Format(ABC):
         """Sums of packed values [..., S, n], weighted by [..., G, S]: [..., G, E]. Otherwise as `scores`."""
         if out is None:
             out = np.empty((*weights.shape[:-1], packed.shape[-1] * self.block), np.float32)
+        floats = packed.size * self.block
+        if scratch is not None and floats <= TILE:
+            self._mix(weights, packed, out, scratch[:floats])
+            return out
         for start, stop, room in tiles(packed, self.block, scratch):
             if start == 0:
                 self._mix(weights[..., :stop], packed[..., :stop, :], out, room)

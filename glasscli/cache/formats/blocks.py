@@ -15,7 +15,7 @@ from abc import abstractmethod
 import numpy as np
 
 from glasscli.cache.formats.base import Format, Packed
-from glasscli.cache.formats.minifloat import F16, widen
+from glasscli.cache.formats.minifloat import F16, FEW, widen
 from glasscli.model.ops import Array
 
 
@@ -34,7 +34,7 @@ class Blocks(Format):
 
     def steps(self, cells: Packed) -> Array:
         """Float32 [..., n]: what one level is worth."""
-        return widen(cells["d"], F16)
+        return scales(cells["d"])
 
     def floors(self, cells: Packed) -> Array | None:
         """Float32 [..., n]: what level 0 stands for. None where that is 0."""
@@ -58,30 +58,36 @@ class Blocks(Format):
             out[...] = levels.reshape(out.shape)
 
     def _scores(self, q: Array, packed: Packed, out: Array, room: Array) -> None:
-        levels = room.reshape(*packed.shape, self.block)  # [..., S, n, 32]
-        self.levels(packed, levels)
-        steps, floors = self.steps(packed).swapaxes(-1, -2), self.floors(packed)  # [..., n, S]
         if packed.shape[-1] == 1:
-            np.matmul(q, levels[..., 0, :].swapaxes(-1, -2), out)
-            np.multiply(out, steps, out)
+            cells = packed[..., 0]  # [..., S]
+            levels = room.reshape(*cells.shape, self.block)
+            self.levels(cells, levels)
+            np.matmul(q, levels.swapaxes(-1, -2), out)
+            np.multiply(out, self.steps(cells)[..., None, :], out)
         else:
-            q_blocks = self._blocks_first(q)
-            parts = np.matmul(q_blocks, levels.swapaxes(-3, -2).swapaxes(-2, -1))  # [..., n, G, S]
-            np.multiply(parts, steps[..., None, :], parts)
+            levels = room.reshape(*packed.shape, self.block)  # [..., S, n, 32]
+            self.levels(packed, levels)
+            parts = np.matmul(self._blocks_first(q), levels.swapaxes(-3, -2).swapaxes(-2, -1))  # [..., n, G, S]
+            np.multiply(parts, self.steps(packed).swapaxes(-1, -2)[..., None, :], parts)
             np.sum(parts, axis=-3, out=out)
+        floors = self.floors(packed)
         if floors is not None:
-            np.add(out, np.matmul(self._blocks_first(q).sum(axis=-1).swapaxes(-1, -2), floors.swapaxes(-1, -2)), out)
+            sums = self._blocks_first(q).sum(axis=-1)  # [..., n, G]
+            np.add(out, np.matmul(sums.swapaxes(-1, -2), floors.swapaxes(-1, -2)), out)
 
     def _mix(self, weights: Array, packed: Packed, out: Array, room: Array) -> None:
-        levels = room.reshape(*packed.shape, self.block)
-        self.levels(packed, levels)
-        steps, floors = self.steps(packed).swapaxes(-1, -2), self.floors(packed)
         if packed.shape[-1] == 1:
-            np.matmul(weights * steps, levels[..., 0, :], out)
+            cells = packed[..., 0]
+            levels = room.reshape(*cells.shape, self.block)
+            self.levels(cells, levels)
+            np.matmul(weights * self.steps(cells)[..., None, :], levels, out)
         else:
-            weighted = weights[..., None, :, :] * steps[..., None, :]  # [..., n, G, S]
+            levels = room.reshape(*packed.shape, self.block)
+            self.levels(packed, levels)
+            weighted = weights[..., None, :, :] * self.steps(packed).swapaxes(-1, -2)[..., None, :]  # [..., n, G, S]
             parts = np.matmul(weighted, levels.swapaxes(-3, -2))  # [..., n, G, 32]
             out[...] = parts.swapaxes(-3, -2).reshape(out.shape)
+        floors = self.floors(packed)
         if floors is not None:
             by_block = out.reshape(*out.shape[:-1], -1, self.block)
             np.add(by_block, np.matmul(weights, floors)[..., None], by_block)
@@ -89,3 +95,8 @@ class Blocks(Format):
     def _blocks_first(self, rows: Array) -> Array:
         """[..., G, E] as [..., n, G, 32]."""
         return rows.reshape(*rows.shape[:-1], -1, self.block).swapaxes(-3, -2)
+
+
+def scales(halves: Packed) -> Array:
+    """Halves as float32, a new array."""
+    return halves.astype(np.float32) if halves.size < FEW else widen(halves, F16)

@@ -18,14 +18,15 @@ from numpy.typing import NDArray
 
 from glasscli.cache.formats.base import Packed
 from glasscli.cache.formats.bits import join_bits, split_bits
-from glasscli.cache.formats.blocks import Blocks
-from glasscli.cache.formats.minifloat import F16, widen
+from glasscli.cache.formats.blocks import Blocks, scales
 from glasscli.model.ops import Array
 
 # trunc(x ± this) rounds half away from zero. With one half exactly, 0.49999997 would become 1.
-BELOW_HALF = np.nextafter(np.float32(0.5), np.float32(0))
+BELOW_HALF = np.array(np.nextafter(np.float32(0.5), np.float32(0)))
 # The least number with a reciprocal. A smaller step is 0 as a half, whatever the levels are.
-LEAST = np.float32(2.938736e-39)
+LEAST = np.array(2.938736e-39, np.float32)
+# Arrays: NumPy turns a number into one anew at each call.
+ONE, HIGHEST = np.array(1, np.float32), np.array(127, np.float32)
 
 
 class Q8(Blocks):
@@ -35,12 +36,12 @@ class Q8(Blocks):
     dtype = np.dtype([("d", "<f2"), ("levels", "i1", (32,))])
 
     def _pack_blocks(self, blocks: Array, cells: Packed) -> None:
-        step = np.abs(blocks).max(axis=-1, keepdims=True)
-        step /= np.float32(127)
-        cells["d"] = step[..., 0]
+        step = np.maximum.reduce(np.abs(blocks), -1)
+        np.divide(step, HIGHEST, step)
+        cells["d"] = step
         np.maximum(step, LEAST, out=step)
-        levels = blocks * np.divide(np.float32(1), step, step)
-        levels += np.copysign(BELOW_HALF, levels)
+        levels = blocks * np.divide(ONE, step, step)[..., None]
+        np.add(levels, np.copysign(BELOW_HALF, levels), levels)
         cells["levels"] = levels  # cuts the fraction off
 
     def levels(self, cells: Packed, out: Array) -> None:
@@ -61,7 +62,7 @@ class Symmetric(Blocks):
         step /= -self.half
         cells["d"] = step[..., 0]
         step += np.abs(step) < LEAST  # a block of zeros: any other step
-        levels = blocks * np.divide(np.float32(1), step, step)
+        levels = blocks * np.divide(ONE, step, step)
         levels += self.half + np.float32(0.5)
         store(np.minimum(levels, 2**self.bits - 1, out=levels).astype(np.uint8), cells, self.bits)
 
@@ -86,7 +87,7 @@ class WithMinimum(Blocks):
         cells["d"], cells["min"] = step[..., 0], floor[..., 0]
         np.maximum(step, LEAST, out=step)
         levels = blocks - floor
-        levels *= np.divide(np.float32(1), step, step)
+        levels *= np.divide(ONE, step, step)
         levels += np.float32(0.5)
         store(levels.astype(np.uint8), cells, self.bits)
 
@@ -94,7 +95,7 @@ class WithMinimum(Blocks):
         load(cells, self.bits, out)
 
     def floors(self, cells: Packed) -> Array:
-        return widen(cells["min"], F16)
+        return scales(cells["min"])
 
 
 def first(blocks: Array, index: NDArray[np.intp]) -> Array:

@@ -17,8 +17,7 @@ import numpy as np
 
 from glasscli.cache.formats.base import Packed
 from glasscli.cache.formats.bits import join_bits, split_bits
-from glasscli.cache.formats.blocks import Blocks
-from glasscli.cache.formats.minifloat import F16, widen
+from glasscli.cache.formats.blocks import Blocks, scales
 from glasscli.model.ops import Array
 
 GROUP = 32
@@ -40,7 +39,7 @@ class Kivi(Blocks):
         split_bits(cells["low"], self.bits, out)
 
     def floors(self, cells: Packed) -> Array:
-        return widen(cells["min"], F16)
+        return scales(cells["min"])
 
 
 def quantise(groups: Array, bits: int) -> tuple[Array, Array, Array]:
