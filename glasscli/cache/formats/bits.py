@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from glasscli.model.ops import Array
+
 Bytes = NDArray[np.uint8]
 
 
@@ -27,3 +29,21 @@ def split_bits(joined: Bytes, bits: int, out: NDArray[np.generic]) -> None:
         if part < last:
             shifted = shifted & np.uint8(2**bits - 1)
         out[..., part * span : (part + 1) * span] = shifted
+
+
+def byte_table(bits: int, offset: float = 0) -> Array:
+    """What a byte holds, as floats: [256, 8/bits], less `offset`. One look-up then splits and converts a byte."""
+    levels = np.empty((256, 8 // bits), np.float32)
+    split_bits(np.arange(256, dtype=np.uint8)[:, None], bits, levels)
+    return levels - np.float32(offset)
+
+
+def interleave(rows: Array, block: int, spans: int) -> Array:
+    """Put the elements of each block in the order in which bytes hold them: j, j + block/spans, …, j + 1, …"""
+    parts = rows.reshape(*rows.shape[:-1], -1, spans, block // spans)
+    return parts.swapaxes(-1, -2).reshape(rows.shape)
+
+
+def straighten(rows: Array, block: int, spans: int) -> Array:
+    """What `interleave` was given."""
+    return interleave(rows, block, block // spans)

@@ -15,6 +15,7 @@ from abc import abstractmethod
 import numpy as np
 
 from glasscli.cache.formats.base import Format, Packed
+from glasscli.cache.formats.bits import interleave, straighten
 from glasscli.cache.formats.minifloat import F16, FEW, widen
 from glasscli.model.ops import Array
 
@@ -23,6 +24,7 @@ class Blocks(Format):
     """Packs 32 elements at a time. A subclass says how levels, step and floor are found and stored."""
 
     block = 32
+    table: Array | None = None  # [256, spans]: what each byte of the field "low" holds, where that is all there is
 
     @abstractmethod
     def _pack_blocks(self, blocks: Array, cells: Packed) -> None:
@@ -58,16 +60,13 @@ class Blocks(Format):
             out[...] = levels.reshape(out.shape)
 
     def _scores(self, q: Array, packed: Packed, out: Array, room: Array) -> None:
+        levels = self._levels_as_stored(packed, room)  # [..., S, n, 32]
+        ordered = q if self.table is None else interleave(q, self.block, self.table.shape[1])
         if packed.shape[-1] == 1:
-            cells = packed[..., 0]  # [..., S]
-            levels = room.reshape(*cells.shape, self.block)
-            self.levels(cells, levels)
-            np.matmul(q, levels.swapaxes(-1, -2), out)
-            np.multiply(out, self.steps(cells)[..., None, :], out)
+            np.matmul(ordered, levels[..., 0, :].swapaxes(-1, -2), out)
+            np.multiply(out, self.steps(packed[..., 0])[..., None, :], out)
         else:
-            levels = room.reshape(*packed.shape, self.block)  # [..., S, n, 32]
-            self.levels(packed, levels)
-            parts = np.matmul(self._blocks_first(q), levels.swapaxes(-3, -2).swapaxes(-2, -1))  # [..., n, G, S]
+            parts = np.matmul(self._blocks_first(ordered), levels.swapaxes(-3, -2).swapaxes(-2, -1))  # [..., n, G, S]
             np.multiply(parts, self.steps(packed).swapaxes(-1, -2)[..., None, :], parts)
             np.sum(parts, axis=-3, out=out)
         floors = self.floors(packed)
@@ -76,21 +75,29 @@ class Blocks(Format):
             np.add(out, np.matmul(sums.swapaxes(-1, -2), floors.swapaxes(-1, -2)), out)
 
     def _mix(self, weights: Array, packed: Packed, out: Array, room: Array) -> None:
+        levels = self._levels_as_stored(packed, room)
         if packed.shape[-1] == 1:
-            cells = packed[..., 0]
-            levels = room.reshape(*cells.shape, self.block)
-            self.levels(cells, levels)
-            np.matmul(weights * self.steps(cells)[..., None, :], levels, out)
+            np.matmul(weights * self.steps(packed[..., 0])[..., None, :], levels[..., 0, :], out)
         else:
-            levels = room.reshape(*packed.shape, self.block)
-            self.levels(packed, levels)
             weighted = weights[..., None, :, :] * self.steps(packed).swapaxes(-1, -2)[..., None, :]  # [..., n, G, S]
             parts = np.matmul(weighted, levels.swapaxes(-3, -2))  # [..., n, G, 32]
             out[...] = parts.swapaxes(-3, -2).reshape(out.shape)
+        if self.table is not None:
+            out[...] = straighten(out, self.block, self.table.shape[1])
         floors = self.floors(packed)
         if floors is not None:
             by_block = out.reshape(*out.shape[:-1], -1, self.block)
             np.add(by_block, np.matmul(weights, floors)[..., None], by_block)
+
+    def _levels_as_stored(self, packed: Packed, room: Array) -> Array:
+        """The levels [..., 32] in `room`, in the order of the bytes where there is a table."""
+        levels = room.reshape(*packed.shape, self.block)
+        if self.table is None:
+            self.levels(packed, levels)
+        else:
+            pairs = room.reshape(*packed.shape, -1, self.table.shape[1])
+            self.table.take(packed["low"], axis=0, out=pairs, mode="wrap")
+        return levels
 
     def _blocks_first(self, rows: Array) -> Array:
         """[..., G, E] as [..., n, G, 32]."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glasscli.cache.formats.base import Packed
-from glasscli.cache.formats.bits import join_bits, split_bits
+from glasscli.cache.formats.bits import byte_table, join_bits, split_bits
 from glasscli.cache.formats.blocks import Blocks, scales
 from glasscli.model.ops import Array
 
@@ -55,6 +55,7 @@ class Symmetric(Blocks):
         self.name, self.bits = f"q{bits}_0", bits
         self.dtype = np.dtype([("d", "<f2"), *([("high", "u1", (4,))] if bits == 5 else []), ("low", "u1", (16,))])
         self.half = np.float32(2 ** (bits - 1))
+        self.table = byte_table(4, 8) if bits == 4 else None
 
     def _pack_blocks(self, blocks: Array, cells: Packed) -> None:
         step = first(blocks, np.abs(blocks).argmax(axis=-1))
@@ -78,6 +79,7 @@ class WithMinimum(Blocks):
         self.name, self.bits = f"q{bits}_1", bits
         high = [("high", "u1", (4,))] if bits == 5 else []
         self.dtype = np.dtype([("d", "<f2"), ("min", "<f2"), *high, ("low", "u1", (16,))])
+        self.table = byte_table(4) if bits == 4 else None
 
     def _pack_blocks(self, blocks: Array, cells: Packed) -> None:
         floor = first(blocks, blocks.argmin(axis=-1))

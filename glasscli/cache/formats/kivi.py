@@ -16,7 +16,7 @@ equation 1 and section 3.
 import numpy as np
 
 from glasscli.cache.formats.base import Packed
-from glasscli.cache.formats.bits import join_bits, split_bits
+from glasscli.cache.formats.bits import byte_table, join_bits, split_bits
 from glasscli.cache.formats.blocks import Blocks, scales
 from glasscli.model.ops import Array
 
@@ -29,6 +29,7 @@ class Kivi(Blocks):
     def __init__(self, bits: int) -> None:
         self.name, self.bits = f"kivi{bits}", bits
         self.dtype = np.dtype([("d", "<f2"), ("min", "<f2"), ("low", "u1", (GROUP * bits // 8,))])
+        self.table = byte_table(bits)
 
     def _pack_blocks(self, blocks: Array, cells: Packed) -> None:
         levels, step, floor = quantise(blocks, self.bits)
