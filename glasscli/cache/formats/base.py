@@ -88,6 +88,9 @@ class Format(ABC):
         if out is None:
             out = np.empty((*q.shape[:-1], packed.shape[-2]), np.float32)
         floats = packed.size * self.block
+        if not floats:
+            out[...] = 0
+            return out
         if scratch is not None and floats <= TILE:  # the usual case of a decode step, where each call counts
             self._scores(q, packed, out, scratch[:floats])
             return out
@@ -100,6 +103,9 @@ class Format(ABC):
         if out is None:
             out = np.empty((*weights.shape[:-1], packed.shape[-1] * self.block), np.float32)
         floats = packed.size * self.block
+        if not floats:
+            out[...] = 0
+            return out
         if scratch is not None and floats <= TILE:
             self._mix(weights, packed, out, scratch[:floats])
             return out
@@ -127,9 +133,9 @@ def tiles(packed: Packed, block: int, scratch: Array | None) -> Iterator[tuple[i
     """Cut the S rows of cells [..., S, n] into runs that fit a tile: start, stop, and floats to unpack them into."""
     n_rows, floats = packed.shape[-2], packed.size * block
     run = n_rows if floats <= TILE else max(1, TILE * n_rows // floats)
-    a_row = floats // n_rows if n_rows else 0
+    a_row = floats // n_rows
     if scratch is None or scratch.size < run * a_row:
         scratch = np.empty(run * a_row, np.float32)
-    for start in range(0, n_rows, run or 1):
+    for start in range(0, n_rows, run):
         stop = min(start + run, n_rows)
         yield start, stop, scratch[: (stop - start) * a_row]

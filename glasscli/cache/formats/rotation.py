@@ -44,4 +44,5 @@ def rotate(rows: Array, size: int) -> Array:
     """Turn rows [..., E] `size` channels at a time; E is a multiple of it. Twice gives the rows back."""
     if size == 1:
         return rows
-    return (rows.reshape(*rows.shape[:-1], -1, size) @ hadamard(size)).reshape(rows.shape)
+    blocks = rows.reshape(*rows.shape[:-1], rows.shape[-1] // size, size)
+    return (blocks @ hadamard(size)).reshape(rows.shape)

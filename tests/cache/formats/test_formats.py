@@ -74,6 +74,8 @@ def test_packing_leaves_the_numbers_alone_and_no_rows_are_no_trouble(fmt: Format
     np.testing.assert_array_equal(x, before)
     assert fmt.unpack(fmt.pack(x[:0])).shape == (0, 32)
     assert fmt.scores(rows(2, 3, 32), fmt.empty((2, 0), 32)).shape == (2, 3, 0)
+    for room in (None, np.zeros(TILE, np.float32)):
+        np.testing.assert_array_equal(fmt.mix(rows(2, 3, 0), fmt.empty((2, 0), 32), scratch=room), np.zeros((2, 3, 32)))
 
 
 @pytest.mark.parametrize("fmt", FORMATS.values(), ids=FORMATS)

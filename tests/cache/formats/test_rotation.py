@@ -48,6 +48,10 @@ def test_turning_twice_gives_the_rows_back_and_scores_do_not_change(width: int, 
     np.testing.assert_allclose(rotate(q, size) @ turned.T, q @ k.T, atol=1e-4)
 
 
+def test_no_rows_are_no_trouble() -> None:
+    assert rotate(np.zeros((2, 0, 64), np.float32), 64).shape == (2, 0, 64)
+
+
 def test_blocks_are_turned_each_by_itself() -> None:
     x = bell(128, 1.0).reshape(1, 128)
     np.testing.assert_allclose(rotate(x, 64)[:, 64:], rotate(x[:, 64:], 64), atol=1e-6)
