@@ -1,7 +1,7 @@
 """What a user may choose about a cache: how K and V are packed, which tokens are kept, how many heads share.
 
 It holds the choice and says it in words; it packs nothing and imports no NumPy. `choice_text` reads it from text,
-`choice_flags` writes it for other engines.
+`quality.flags` writes it for other engines.
 """
 
 from dataclasses import dataclass

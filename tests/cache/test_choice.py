@@ -7,11 +7,11 @@ import pytest
 
 from glasscli import ConfigError, UsageError
 from glasscli.cache.choice import FULL, CacheChoice
-from glasscli.cache.choice_flags import llama_cpp_flags, vllm_flags
 from glasscli.cache.choice_text import EXAMPLES, parse_choice
 from glasscli.cache.formats.names import BLOCKED, NAMES, ROTATED
 from glasscli.cache.formats.registry import FORMATS
 from glasscli.cache.formats.rotation import rotation_size
+from glasscli.quality.flags import llama_cpp_flags, vllm_flags
 
 SPECS = {
     "f32": FULL,
@@ -159,5 +159,5 @@ def test_the_names_are_those_of_the_formats() -> None:
 
 def test_reading_a_choice_imports_no_numpy() -> None:
     code = "import sys; from glasscli.cache.choice_text import parse_choice; parse_choice('q8_0,window=4').says; "
-    code += "import glasscli.cache.choice_flags; sys.exit('numpy' in sys.modules)"
+    code += "import glasscli.quality.flags; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from glasscli.arrays import Array
 from glasscli.errors import ConfigError
-from glasscli.model.ops import Array
 
 Packed = NDArray[Any]
 

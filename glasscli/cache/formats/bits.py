@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from glasscli.model.ops import Array
+from glasscli.arrays import Array
 
 Bytes = NDArray[np.uint8]
 

@@ -14,10 +14,10 @@ from abc import abstractmethod
 
 import numpy as np
 
+from glasscli.arrays import Array
 from glasscli.cache.formats.base import Format, Packed
 from glasscli.cache.formats.bits import interleave, straighten
 from glasscli.cache.formats.minifloat import F16, FEW, widen
-from glasscli.model.ops import Array
 
 
 class Blocks(Format):

@@ -6,10 +6,10 @@ into ∞; a scale for the whole tensor (`calibrated`) makes its largest magnitud
 
 import numpy as np
 
+from glasscli.arrays import Array
 from glasscli.cache.formats import minifloat
 from glasscli.cache.formats.base import Format, Packed
 from glasscli.cache.formats.minifloat import Layout, narrow, widen
-from glasscli.model.ops import Array
 
 
 class Float32(Format):

@@ -16,10 +16,10 @@ Source: ggml's `block_q8_0` … in ggml-common.h, `quantize_row_q8_0_ref` … in
 import numpy as np
 from numpy.typing import NDArray
 
+from glasscli.arrays import Array
 from glasscli.cache.formats.base import Packed
 from glasscli.cache.formats.bits import byte_table, join_bits, split_bits
 from glasscli.cache.formats.blocks import Blocks, scales
-from glasscli.model.ops import Array
 
 # trunc(x ± this) rounds half away from zero. With one half exactly, 0.49999997 would become 1.
 BELOW_HALF = np.array(np.nextafter(np.float32(0.5), np.float32(0)))

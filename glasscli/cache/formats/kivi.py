@@ -15,10 +15,10 @@ equation 1 and section 3.
 
 import numpy as np
 
+from glasscli.arrays import Array
 from glasscli.cache.formats.base import Packed
 from glasscli.cache.formats.bits import byte_table, join_bits, split_bits
 from glasscli.cache.formats.blocks import Blocks, scales
-from glasscli.model.ops import Array
 
 GROUP = 32
 

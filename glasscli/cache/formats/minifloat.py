@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glasscli.model.ops import Array
+from glasscli.arrays import Array
 
 Bits = NDArray[Any]
 

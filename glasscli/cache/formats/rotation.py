@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from glasscli.model.ops import Array
+from glasscli.arrays import Array
 
 LEAST = 64
 

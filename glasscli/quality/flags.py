@@ -3,7 +3,8 @@
 Flags as llama.cpp's `llama-server` and vLLM's `vllm serve` name them in 2026-11. Imports no NumPy.
 """
 
-from glasscli.budget.emit import LLAMA_DTYPES, VLLM_DTYPES
+from glasscli.budget.engines.llama_cpp import CACHE_DTYPES as LLAMA_DTYPES
+from glasscli.budget.engines.vllm.serve import NAMES as VLLM_DTYPES
 from glasscli.cache.choice import CacheChoice
 from glasscli.cache.formats.names import ROTATED
 
