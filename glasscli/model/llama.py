@@ -101,9 +101,10 @@ class Llama:
             )
         if trace is None and len(token_ids) == 1 and cache.length and self.has_fast_form:
             return self._own_decoder().step(token_ids[0], cache)[None]
+        most = self._most_at_once(cache, len(token_ids) if trace is not None else None)
         streams, first = [], 0
         while first < len(token_ids):
-            stop = len(token_ids) if trace is not None else first + self._block_size(cache.length)
+            stop = first + (most or self._block_size(cache.length))
             x_TD = self._read(token_ids[first:stop], cache, trace)
             streams.append(x_TD[-1:] if last_only else x_TD)
             first = stop
@@ -160,6 +161,16 @@ class Llama:
         """For each layer what `make` makes of its frequencies, once for all layers that have the same."""
         made = {rope: make(frequency) for rope, frequency in self._frequencies.items()}
         return tuple(None if rope is None else made[rope] for rope in self.config.ropes)
+
+    def _most_at_once(self, cache: KVCache, asked: int | None) -> int | None:
+        """How many tokens to read at once if that is given: all with a trace, one where a cache goes by attention."""
+        if not any(store.by_attention for store in cache.stores):
+            return asked
+        if asked is not None and asked > 1:
+            raise UsageError(
+                "a cache that drops tokens by what was attended to reads one token at a time: trace one token"
+            )
+        return 1
 
     def _block_size(self, seen: int) -> int:
         most = LARGEST_SCORES // (self.config.n_heads * (seen + PREFILL_BLOCK))
