@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glasscli.arrays import Array
+from glasscli.cache.choice import CacheChoice
+from glasscli.cache.chosen import chosen_stores
 from glasscli.cache.kv_cache import STORES, KVCache, MakeStore
 from glasscli.cache.layout import layout_of
 from glasscli.config.model_config import ModelConfig, RopeScaling
-from glasscli.errors import UsageError
+from glasscli.errors import ConfigError, UsageError
 from glasscli.model.block import Step, block, scaled
 from glasscli.model.decode import Decoder
 from glasscli.model.ops import norm
@@ -59,6 +61,21 @@ class Llama:
     ) -> KVCache:
         """An empty cache that fits this model (default: as many tokens as it was trained for)."""
         return KVCache(self.layout, self.config.max_seq_len if max_tokens is None else max_tokens, batch, stores)
+
+    def chosen_cache(self, choice: CacheChoice, max_tokens: int | None = None, batch: int = 1) -> KVCache:
+        """An empty cache of the user's choice. How many heads share a key is a matter of the weights, not of this.
+
+        Raises:
+            ConfigError: the choice can't be for this model (`CacheChoice.check`), or positions that layers turn
+                differently are to be counted anew.
+        """
+        if choice.renumbered and set(self.config.ropes) != {self.config.rope}:
+            raise ConfigError("positions can be counted anew only where all layers rotate alike", "rope_parameters")
+        return self.new_cache(max_tokens, batch, chosen_stores(choice, self._turn_by))
+
+    def _turn_by(self, rows: Array, by: NDArray[np.intp]) -> Array:
+        """Rows [..., T, E] turned forward by so many positions each [T], as the first layer rotates."""
+        return rotate(np.ascontiguousarray(rows), rotations_at(self._frequencies[self.config.rope], by))
 
     def __call__(
         self,
