@@ -144,7 +144,7 @@ def test_imports_point_one_way() -> None:
 BELOW = {
     "units.py": {"errors"},
     "specs": {"errors"},
-    "budget": {"errors", "specs", "config", "units"},
+    "budget": {"errors", "specs", "config", "units", "dtypes"},
     "cache": None,
     "model": None,
 }

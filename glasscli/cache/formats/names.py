@@ -1,6 +1,6 @@
 """The names of the formats and what a screen says of them, for whoever must not import NumPy."""
 
-from glasscli.budget.dtypes import ALIASES as BUDGET_ALIASES
+from glasscli.dtypes import ALIASES as BUDGET_ALIASES
 
 BLOCK = 32
 
