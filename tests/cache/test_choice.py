@@ -6,12 +6,12 @@ import sys
 import pytest
 
 from glasscli import ConfigError, UsageError
-from glasscli.budget.dtypes import dtype_named
 from glasscli.cache.choice import FULL, CacheChoice
 from glasscli.cache.choice_text import EXAMPLES, parse_choice
 from glasscli.cache.formats.names import ALIASES, BLOCKED, NAMES, ROTATED
 from glasscli.cache.formats.registry import FORMATS
 from glasscli.cache.formats.rotation import rotation_size
+from glasscli.dtypes import dtype_named
 from glasscli.quality.flags import llama_cpp_flags, vllm_flags
 
 SPECS = {

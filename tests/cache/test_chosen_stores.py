@@ -9,12 +9,12 @@ from helpers.slow_caches import slow_attention
 
 from glasscli import ConfigError, KVCache, UsageError
 from glasscli.arrays import Array
-from glasscli.budget.dtypes import row_bytes
 from glasscli.cache.choice_text import parse_choice
 from glasscli.cache.chosen import chosen_stores
 from glasscli.cache.formats.base import TILE, Format
 from glasscli.cache.kv_cache import STORES
 from glasscli.cache.store import Store
+from glasscli.dtypes import row_bytes
 from glasscli.model.attention import attend
 from glasscli.specs.attention_specs import SlidingAttention
 from glasscli.specs.cache_spec import FullAttention

@@ -1,5 +1,7 @@
 """The names of the formats and what a screen says of them, for whoever must not import NumPy."""
 
+from glasscli.dtypes import ALIASES as BUDGET_ALIASES
+
 BLOCK = 32
 
 SAYS = {
@@ -21,11 +23,11 @@ ROTATED = frozenset({"q8_0", "q5_1", "q5_0", "q4_1", "q4_0"})  # what llama.cpp 
 KIVI = frozenset({"kivi2", "kivi4"})
 BLOCKED = ROTATED | KIVI
 
-# As torch and vLLM say it; `fp8` alone is e4m3, as in vLLM.
-ALIASES = {
-    "float32": "f32", "float": "f32", "fp32": "f32",
-    "float16": "f16", "half": "f16", "fp16": "f16",
-    "bfloat16": "bf16",
-    "fp8": "fp8_e4m3", "e4m3": "fp8_e4m3", "float8_e4m3fn": "fp8_e4m3",
-    "e5m2": "fp8_e5m2", "float8_e5m2": "fp8_e5m2",
-}  # fmt: skip
+# `fp8` alone is e4m3, as in vLLM. The budget knows one fp8, since both take a byte.
+ALIASES = {alias: name for alias, name in BUDGET_ALIASES.items() if name in ("f32", "f16", "bf16")} | {
+    "fp8": "fp8_e4m3",
+    "e4m3": "fp8_e4m3",
+    "e5m2": "fp8_e5m2",
+    "float8_e4m3fn": "fp8_e4m3",
+    "float8_e5m2": "fp8_e5m2",
+}

@@ -8,9 +8,9 @@ import pytest
 from helpers.numbers_to_pack import bell
 
 from glasscli import ConfigError, UsageError
-from glasscli.budget.dtypes import row_bytes
 from glasscli.cache.formats.base import TILE, Format
 from glasscli.cache.formats.registry import FORMATS, format_named
+from glasscli.dtypes import row_bytes
 
 BUDGETED = [name for name in FORMATS if not name.startswith("kivi")]
 WIDTHS = [1, 2, 8, 32, 48, 64, 80, 96, 128, 192, 256, 576]
