@@ -20,7 +20,7 @@ KEPT = json.loads((Path(__file__).parent / "llama_cpp_state.json").read_text())[
 
 @pytest.mark.parametrize(("width", "spec"), [(int(width), spec) for width in KEPT for spec in KEPT[width]])
 def test_packed_keys_and_values_are_llama_cpps(width: int, spec: str) -> None:
-    """Where this was written not one byte differs. Sums in another order may round a number to the level beside it."""
+    """Where this was written one byte of 50,688 differs: sums in another order may round to the level beside it."""
     config, tensors = one_layer(width)
     model = Llama(ModelConfig.from_dict(config), tensors)
     cache = model.chosen_cache(parse_choice(spec), N_TOKENS)
