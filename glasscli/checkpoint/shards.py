@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 
 from glasscli.checkpoint.safetensors_file import TensorInfo, read_header
-from glasscli.checkpoint.untrusted_files import disguise, file_inside, model_folder, quoted, read_limited
 from glasscli.errors import CheckpointError
+from glasscli.untrusted_files import disguise, file_inside, model_folder, quoted, read_limited
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -56,18 +56,6 @@ def weight_files(folder: str | Path) -> list[Path]:
     if _present(folder, INDEX):
         return [_shard(folder, name) for name in sorted(set(_weight_map(folder).values()))]
     raise CheckpointError(f"{folder}: there is no {SINGLE}{_instead(folder)}")
-
-
-def weights_hash(folder: str | Path) -> str:
-    """SHA-256 over the bytes of the weight files in the order of their names, as 64 hexadecimal digits."""
-    import hashlib
-
-    digest = hashlib.sha256()
-    for path in weight_files(folder):
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()
 
 
 def _weight_map(folder: Path) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hand_layouts import QWEN_27B, line, sized
+from helpers.hand_layouts import QWEN_27B, line, sized
 
 from glasscli.config.families import Layout
 from glasscli.errors import ConfigError, UsageError

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
+from helpers.hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
 
 from glasscli.config.families import Layout
 from glasscli.errors import ConfigError

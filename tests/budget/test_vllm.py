@@ -1,7 +1,7 @@
 """What vLLM reserves, each rule against sizes it logged or numbers worked by hand."""
 
 import pytest
-from hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
+from helpers.hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
 
 from glasscli.budget.fit import capacity
 from glasscli.budget.request import Request

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from every_spec import EVERY
-from in_process import glass
+from helpers.every_spec import EVERY
+from helpers.in_process import glass
 
 from glasscli.budget.answers import Answer, answer
 from glasscli.budget.engines import ENGINES

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import pytest
-from in_process import LLAMA, budget, glass
+from helpers.in_process import LLAMA, budget, glass
 
 from glasscli import cache_size
 from glasscli.budget.describe import sharing

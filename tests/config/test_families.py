@@ -1,10 +1,10 @@
-"""What the fields of each family mean, the dtype of the cache, and what is noted. The cases: `family_cases`."""
+"""What the fields of each family mean, the dtype of the cache, and what is noted. The cases: `helpers.family_cases`."""
 
 from collections import Counter
 from typing import Any
 
 import pytest
-from family_cases import BY_NAME, LLAMA, full
+from helpers.family_cases import BY_NAME, LLAMA, full
 
 from glasscli.budget.subjects import from_config
 from glasscli.config.families import layout

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from family_cases import LLAMA
+from helpers.family_cases import LLAMA
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +34,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (LLAMA | {"head_dim": -8}, "head_dim"),
     (LLAMA | {"model_type": 7}, "model_type"),
     (LLAMA | {"torch_dtype": "complex64"}, "torch_dtype"),
-    (LLAMA | {"sliding_window": 0}, "sliding_window"),
+    (LLAMA | {"model_type": "mistral", "sliding_window": 0}, "sliding_window"),
     (LLAMA | {"layer_types": ["full_attention"] * 3}, "layer_types"),
     (LLAMA | {"layer_types": ["full_attention"] * 3 + ["warp_attention"]}, "layer_types"),
     (LLAMA | {"layer_types": ["full_attention"] * 3 + ["linear_attention"]}, "layer_types"),

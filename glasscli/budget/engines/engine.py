@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
-from glasscli.budget.dtypes import dtype_named, row_bytes
+from glasscli.dtypes import dtype_named, row_bytes
 from glasscli.errors import ConfigError, UsageError
 from glasscli.specs.cache_spec import CacheSpec, Tensor
 

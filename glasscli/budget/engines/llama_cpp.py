@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from glasscli.budget.dtypes import dtype_named
 from glasscli.budget.engines.engine import (
     DRAFT,
     Dtypes,
@@ -25,6 +24,7 @@ from glasscli.budget.engines.engine import (
     rule_for,
     up,
 )
+from glasscli.dtypes import dtype_named
 from glasscli.errors import ConfigError, UsageError
 from glasscli.specs.attention_specs import (
     CacheSpec,

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from glasscli.budget.dtypes import dtype_named, row_bytes
 from glasscli.budget.engines.engine import Dtypes, Engine, Held, Option, choose_dtypes, rule_for
+from glasscli.dtypes import dtype_named, row_bytes
 from glasscli.errors import ConfigError
 from glasscli.specs.attention_specs import (
     CacheSpec,

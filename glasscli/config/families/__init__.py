@@ -40,10 +40,26 @@ class Layout:
         return len(self.layers)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """A config read once: the fields of the part that generates text, and what its layers keep."""
+
+    fields: Fields
+    layout: Layout
+
+
 def layout(config: Mapping[str, Any], engine: str = "logical") -> Layout:
     """The layout of the model that `config` describes, as `engine` builds it.
 
     Raises ConfigError, naming the field, for whatever is missing, malformed or unknown.
+    """
+    return read_model(config, engine).layout
+
+
+def read_model(config: Mapping[str, Any], engine: str = "logical") -> Reading:
+    """The layout of the model that `config` describes, and the fields to read more from.
+
+    Raises ConfigError as `layout`.
     """
     if not isinstance(config, Mapping):
         raise ConfigError("a config is a JSON object, not a list or a single value")
@@ -64,7 +80,7 @@ def layout(config: Mapping[str, Any], engine: str = "logical") -> Layout:
         state_dtype_hint=dtype.state_hint(read),
         encoder_tokens=read.integer("max_source_positions", default=None) if model_type == "whisper" else None,
     )
-    return replace(found, notes=tuple(root.notes))
+    return Reading(read, replace(found, notes=tuple(root.notes)))
 
 
 def _optional(read: Fields, names: tuple[str, ...]) -> int | None:

@@ -15,7 +15,6 @@ from dataclasses import replace
 from math import lcm
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from glasscli.budget.dtypes import dtype_named
 from glasscli.budget.engines.engine import (
     Capacity,
     Dtypes,
@@ -31,6 +30,7 @@ from glasscli.budget.engines.engine import (
 )
 from glasscli.budget.engines.vllm import groups, serve
 from glasscli.budget.engines.vllm.rules import EVERYTHING, IN_FLOAT32, PAGES, STATES, Ask, encoder
+from glasscli.dtypes import dtype_named
 from glasscli.errors import ConfigError
 from glasscli.specs.attention_specs import CacheSpec, LatentAttention
 

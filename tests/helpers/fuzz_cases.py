@@ -5,10 +5,10 @@ from typing import TypeVar
 
 from hypothesis import event
 from hypothesis import strategies as st
-from mutations import KINDS
-from random_llama import settings, tensors
 
 from glasscli.errors import GlassError
+from helpers.mutations import KINDS
+from helpers.random_llama import settings, tensors
 
 CONFIG = settings(num_hidden_layers=1, vocab_size=320, hidden_size=16, intermediate_size=8, head_dim=4)
 WEIGHTS = tensors(CONFIG)

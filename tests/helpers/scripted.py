@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from glasscli.arrays import Array
 from glasscli.cache.kv_cache import KVCache
 from glasscli.checkpoint.load import LoadedModel
-from glasscli.model.ops import Array
 
 
 class Scripted:
@@ -20,6 +20,8 @@ class Scripted:
     def __init__(self, loaded: LoadedModel, script: Sequence[int]) -> None:
         self.layout, self.config = loaded.model.layout, loaded.config
         self.script, self.read = iter(script), list[tuple[int, ...]]()
+
+    has_fast_form = False
 
     def new_cache(self, max_tokens: int, batch: int = 1) -> KVCache:
         """A real cache, which nothing fills."""

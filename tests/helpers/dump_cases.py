@@ -5,12 +5,11 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-import model_folders
 import numpy as np
-import random_llama
 
 from glasscli.checkpoint.load import LoadedModel, load_model
 from glasscli.inspect.dump import Dump, dump_attention, dump_decode
+from helpers import model_folders, random_llama
 
 PROMPT = "one two one two"  # a token a letter
 

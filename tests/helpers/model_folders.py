@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from random_llama import settings, tensors
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from helpers.random_llama import settings, tensors
 
 END = "<|endoftext|>"
 STORY = [

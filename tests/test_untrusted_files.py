@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from damaged_weights import MakeFolder, load, refused
-from model_folders import write_folder
-from random_llama import settings, shapes
+from helpers.damaged_weights import MakeFolder, load, refused
+from helpers.model_folders import write_folder
+from helpers.random_llama import settings, shapes
 
 from glasscli.checkpoint.shards import list_tensors
 from glasscli.errors import CheckpointError

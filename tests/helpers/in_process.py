@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from dump_cases import tiny_folder
-from strict_json import strict
-
 from glasscli.cli.app import main
+from helpers.dump_cases import tiny_folder
+from helpers.strict_json import strict
 
 DECIDES = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "COLORTERM", "GLASS_MODEL")
 

@@ -7,19 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_folders import safetensors_bytes
 from safetensors.numpy import load_file, save_file
 
+from glasscli.checkpoint.checkpoint import open_checkpoint
 from glasscli.checkpoint.tensors import Tensors, load_tensors
 from glasscli.config.model_config import load_config
 from glasscli.errors import CheckpointError
+from helpers.model_folders import safetensors_bytes
 
 MakeFolder = Callable[..., Path]
 
 
 def load(folder: Path, notes: list[str] | None = None) -> Tensors:
     """The checked tensors of a folder."""
-    return load_tensors(folder, load_config(folder), notes)
+    return load_tensors(open_checkpoint(folder), load_config(folder), notes)
 
 
 def refused(folder: Path) -> str:
