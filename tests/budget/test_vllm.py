@@ -3,7 +3,7 @@
 import pytest
 from helpers.hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
 
-from glasscli.budget.engines.vllm import group_size
+from glasscli.budget.engines.vllm.groups import group_size
 from glasscli.budget.fit import capacity
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
