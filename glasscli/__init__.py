@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from glasscli.generation.sampling import SamplingParams
     from glasscli.inspect.dump import dump_attention, dump_decode
     from glasscli.inspect.measures import measure_heads
+    from glasscli.inspect.scoring import score_stories, score_text
     from glasscli.inspect.trace import LayerTrace, Trace
     from glasscli.model.attention import attend, attend_blocked, causal_mask
     from glasscli.model.llama import Llama
@@ -47,6 +48,7 @@ _HOMES = {
     "generation.sampling": ["SamplingParams"],
     "inspect.dump": ["dump_attention", "dump_decode"],
     "inspect.measures": ["measure_heads"],
+    "inspect.scoring": ["score_stories", "score_text"],
     "inspect.trace": ["LayerTrace", "Trace"],
     "model.attention": ["attend", "attend_blocked", "causal_mask"],
     "model.llama": ["Llama"],
@@ -84,6 +86,8 @@ __all__ = [
     "load_config",
     "load_model",
     "measure_heads",
+    "score_stories",
+    "score_text",
 ]
 
 
