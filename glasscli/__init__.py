@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from glasscli.generation.continuation import Step
     from glasscli.generation.loop import generate
     from glasscli.generation.sampling import SamplingParams
+    from glasscli.inspect.attribution import attribute
     from glasscli.inspect.dump import dump_attention, dump_decode
+    from glasscli.inspect.lens import read_lens
     from glasscli.inspect.measures import measure_heads
     from glasscli.inspect.scoring import score_stories, score_text
     from glasscli.inspect.trace import LayerTrace, Trace
@@ -46,7 +48,9 @@ _HOMES = {
     "generation.continuation": ["Step"],
     "generation.loop": ["generate"],
     "generation.sampling": ["SamplingParams"],
+    "inspect.attribution": ["attribute"],
     "inspect.dump": ["dump_attention", "dump_decode"],
+    "inspect.lens": ["read_lens"],
     "inspect.measures": ["measure_heads"],
     "inspect.scoring": ["score_stories", "score_text"],
     "inspect.trace": ["LayerTrace", "Trace"],
@@ -75,6 +79,7 @@ __all__ = [
     "UsageError",
     "attend",
     "attend_blocked",
+    "attribute",
     "cache_size",
     "causal_mask",
     "dump_attention",
@@ -86,6 +91,7 @@ __all__ = [
     "load_config",
     "load_model",
     "measure_heads",
+    "read_lens",
     "score_stories",
     "score_text",
 ]
