@@ -10,7 +10,7 @@ from glasscli.export.arrays import describe
 from glasscli.export.document import as_json, check_json_numbers, check_json_size, measures_entry
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.head_roles import Census
-from glasscli.inspect.steps import STEPS, explain, source_line
+from glasscli.inspect.steps import explain, source_line, steps_of
 from glasscli.inspect.trace import LayerTrace
 from glasscli.inspect.whatif import jacobian_facts, sharpness, what_if_pattern
 
@@ -59,7 +59,7 @@ def census_document(census: Census, model: dict[str, Any], prompt: str) -> dict[
 
 def _steps(dump: Dump) -> list[dict[str, Any]]:
     rows = []
-    for name, step in STEPS.items():
+    for name, step in steps_of(dump.config, dump.layers[0].layer).items():
         file, number, _ = source_line(step)
         text = explain(step, dump.config)
         equation, axes = step.equation(dump.config), list(step.axes)

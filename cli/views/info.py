@@ -9,9 +9,10 @@ from glasscli.checkpoint.safetensors_file import TensorInfo
 from glasscli.cli.console import Color, is_terminal, note
 from glasscli.cli.views.screen import Screen
 from glasscli.config.model_config import ModelConfig
+from glasscli.specs.attention_specs import SlidingAttention
 from glasscli.units import format_bytes
 
-LAYER = re.compile(r"^(model\.layers\.)(\d+)(\..*)$")
+LAYER = re.compile(r"^(.*?\.)(\d+)(\..*)$")
 N_SHOWN = 6  # tokens of a kind to name; the JSON has all
 
 
@@ -19,7 +20,11 @@ def show(facts: Facts, every: bool, color: Color = Color.auto, quiet: bool = Fal
     """Write the page to stdout and notes to stderr; no line is wider than the terminal."""
     screen = Screen(color)
     dtypes = "+".join(sorted({info.dtype for info in facts.tensors}))
-    title = [f"{facts.n_parameters:,} parameters", f"{dtypes}, {format_bytes(facts.stored_bytes)}", "LlamaForCausalLM"]
+    title = [
+        f"{facts.n_parameters:,} parameters",
+        f"{dtypes}, {format_bytes(facts.stored_bytes)}",
+        facts.config.architecture.class_name,
+    ]
     shipped = facts.folder == shipped_folder()
     screen.say(f"{SHIPPED}, the model that comes with glass" if shipped else screen.plain(str(facts.folder)), "bold")
     screen.flow("", title, gap=3)
@@ -44,8 +49,12 @@ def _sections(facts: Facts) -> list[tuple[str, list[str]]]:
     cache = [
         f"{format_bytes(per_token)} a token",
         f"= 2 × {config.n_layers} layers × {config.n_kv_heads} KV heads × {config.head_dim} × 4 B (float32)",
-        f"{format_bytes(per_token * config.max_seq_len)} at {config.max_seq_len:,} tokens",
+        f"{format_bytes(facts.cache_context_bytes)} at {config.max_seq_len:,} tokens",
     ]
+    windows = [spec.size for spec in config.specs if isinstance(spec, SlidingAttention)]
+    if windows:
+        sizes = " and ".join(f"{size:,}" for size in sorted(set(windows)))
+        cache.append(f"{len(windows):,} layers keep the last {sizes} tokens")
     return [
         ("layers", _layers(config)),
         ("rotary", _rotary(config)),
@@ -58,7 +67,8 @@ def _sections(facts: Facts) -> list[tuple[str, list[str]]]:
 
 def _layers(config: ModelConfig) -> list[str]:
     share = "each its own" if config.group_size == 1 else f"{config.group_size} share one"
-    biases = [name for name, on in (("attention", config.qkv_bias), ("MLP", config.mlp_bias)) if on]
+    attention = "attention" if config.out_bias else "q, k and v"
+    biases = [name for name, on in ((attention, config.qkv_bias), ("MLP", config.mlp_bias)) if on]
     return [
         f"{config.n_layers:,} layers",
         f"width {config.dim:,}",
@@ -70,10 +80,17 @@ def _layers(config: ModelConfig) -> list[str]:
 
 
 def _rotary(config: ModelConfig) -> list[str]:
-    rope = config.rope
+    rope, kinds = config.rope, set(config.ropes)
+    if kinds == {None}:
+        return ["none: positions have embeddings", f"context {config.max_seq_len:,}"]
     pieces = [rope.kind, f"theta {rope.theta:,g}", f"context {config.max_seq_len:,}"]
     if rope.kind != "default":
         pieces.insert(1, f"factor {rope.factor:g}")
+    if rope.partial != 1:
+        pieces.append(f"{config.rotary_dim} of {config.head_dim} numbers of a head")
+    pieces += [f"theta {other.theta:,g} in layers with a window" for other in kinds if other not in (None, rope)]
+    if None in kinds:
+        pieces.append(f"none in {sum(other is None for other in config.ropes):,} layers")
     if rope.kind == "llama3":
         pieces.append(
             f"trained at {rope.original_max_seq_len:,}, frequencies {rope.low_freq_factor:g}–{rope.high_freq_factor:g}"

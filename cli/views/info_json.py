@@ -29,7 +29,7 @@ def document(facts: Facts) -> dict[str, Any]:
             "dtype": "float32",
             "item_bytes": CACHE_ITEM_BYTES,
             "bytes_per_token": facts.cache_bytes_per_token,
-            "context_bytes": facts.cache_bytes_per_token * facts.config.max_seq_len,
+            "context_bytes": facts.cache_context_bytes,
         },
         "tensors": [
             {
