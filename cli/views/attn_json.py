@@ -80,16 +80,16 @@ def _check_size(ask: Ask, dump: Dump) -> None:
 def _jacobian(dump: Dump, trace: LayerTrace, head: int) -> dict[str, Any]:
     row = dump.n_queries - 1
     position = dump.start + row
-    jacobian, facts = jacobian_facts(trace.scores_HTS[head, row, : position + 1])
+    jacobian, facts = jacobian_facts(trace.seen_scores(head, row))
     about = {"layer": trace.layer, "head": head, "query": position}
     return {**about, "jacobian": as_json(jacobian), "properties": asdict(facts)}
 
 
 def _what_if(dump: Dump, trace: LayerTrace, change: str) -> dict[str, Any]:
-    scores, mask, pattern = what_if_pattern(trace, change, dump.config.head_dim)
+    scores, mask, pattern = what_if_pattern(trace, change, dump.config.score_scale, dump.config.attention_softcap)
     heads = []
     for head in range(dump.config.n_heads):
-        real = sharpness(trace.scores_HTS[head], trace.mask_TS, trace.pattern_HTS[head], dump.start)
+        real = sharpness(trace.last_scores[head], trace.mask_TS, trace.pattern_HTS[head], dump.start)
         other = sharpness(scores[head], mask, pattern[head], dump.start)
         heads.append({"head": head, "as_it_is": asdict(real), "changed": asdict(other)})
     return {"layer": trace.layer, "softmax": as_json(pattern), "heads": heads}

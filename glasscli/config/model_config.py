@@ -3,6 +3,7 @@
 It knows settings, not weights, and imports no NumPy.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,6 +86,11 @@ class ModelConfig:
     def group_size(self) -> int:
         """How many query heads share one key/value head."""
         return self.n_heads // self.n_kv_heads
+
+    @property
+    def score_scale(self) -> float:
+        """The factor of the scores."""
+        return 1 / math.sqrt(self.head_dim) if self.attention_scale is None else self.attention_scale
 
     @property
     def rotary_dim(self) -> int:

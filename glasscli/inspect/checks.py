@@ -54,8 +54,7 @@ def _score_errors(trace: LayerTrace, config: ModelConfig) -> Array:
     rows = _some_rows(trace)
     q = trace.rope_q_HTE[:, rows].astype(np.float64)
     k = trace.cache_k_KSE.astype(np.float64)
-    scale = 1 / math.sqrt(config.head_dim) if config.attention_scale is None else config.attention_scale
-    scores = np.einsum("hte,kse->hkts", q, k) * scale
+    scores = np.einsum("hte,kse->hkts", q, k) * config.score_scale
     wrong = np.abs(scores - trace.scores_HTS[:, None, rows])
     errors: Array = np.where(trace.mask_TS[rows], wrong, 0.0).max(axis=(2, 3))
     return errors
@@ -211,8 +210,7 @@ def _softmax(trace: LayerTrace) -> Check:
     if leaked:
         return Check("softmax", False, f"HIDDEN CELLS GET {tiny(leaked)}")
     rows = _some_rows(trace)
-    last_scores = trace.scores_HTS if trace.softcap_HTS is None else trace.softcap_HTS
-    scores = np.where(trace.mask_TS[rows], last_scores[:, rows].astype(np.float64), -np.inf)
+    scores = np.where(trace.mask_TS[rows], trace.last_scores[:, rows].astype(np.float64), -np.inf)
     off = largest_difference(softmax(scores), trace.pattern_HTS[:, rows])
     if wrong < TOLERANCE <= off:
         return Check("softmax", False, f"NOT OF THESE SCORES, Δ {tiny(off)}")

@@ -76,6 +76,17 @@ class LayerTrace:
     ffn_post_norm_TD: Array | None = None
     first_key: int = 0
 
+    @property
+    def last_scores(self) -> Array:
+        """The scores that softmax reads, before the mask: capped where the model caps them."""
+        return self.scores_HTS if self.softcap_HTS is None else self.softcap_HTS
+
+    def seen_scores(self, head: int, row: int) -> Array:
+        """What softmax reads of one head's row, −∞ where its query may not look: one number for each key up to it."""
+        stop = self.start + row + 1
+        scores: Array = np.where(self.mask_TS[row, :stop], self.last_scores[head, row, :stop], np.float32(-np.inf))
+        return scores
+
 
 class Trace:
     """Hand one to a model's call to keep what is computed at named places, or to change it.

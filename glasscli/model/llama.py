@@ -146,6 +146,11 @@ class Llama:
         """Whether `model.decode` computes this architecture."""
         return Decoder.knows(self.config)
 
+    @property
+    def can_slide(self) -> bool:
+        """Whether tokens that were read can move to other positions (`slide_window`)."""
+        return self.weights.positions is None
+
     def slide_window(self, cache: KVCache, sinks: int, drop: int) -> None:
         """Forget `drop` tokens after the first `sinks`, and move the later ones up to close the gap.
 
@@ -157,7 +162,7 @@ class Llama:
 
         Source: Xiao et al. 2023, arXiv:2309.17453, section 3.2 ("attention sinks").
         """
-        if self.weights.positions is not None:
+        if not self.can_slide:
             raise UsageError("each position of this model has an embedding: what it has read can't be moved")
         turns = {rope: _turner(self._turns(rope, np.array([drop]), cache.length).conj()) for rope in self._frequencies}
         cache.forget(sinks, drop, [None if rope is None else turns[rope] for rope in self.config.ropes])

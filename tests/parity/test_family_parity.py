@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers.family_configs import FAMILIES
 from helpers.model_folders import byte_level
-from parity.test_llama import greedy, greedy_of, logits_of
+from test_llama import greedy, greedy_of, logits_of
 
 from glasscli import Llama, ModelConfig, cache_size, load_model
 
