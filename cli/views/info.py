@@ -90,7 +90,8 @@ def _rotary(config: ModelConfig) -> list[str]:
         pieces.append(f"{config.rotary_dim} of {config.head_dim} numbers of a head")
     pieces += [f"theta {other.theta:,g} in layers with a window" for other in kinds if other not in (None, rope)]
     if None in kinds:
-        pieces.append(f"none in {sum(other is None for other in config.ropes):,} layers")
+        n_without = sum(other is None for other in config.ropes)
+        pieces.append(f"none in {n_without:,} layer{'s' * (n_without > 1)}")
     if rope.kind == "llama3":
         pieces.append(
             f"trained at {rope.original_max_seq_len:,}, frequencies {rope.low_freq_factor:g}–{rope.high_freq_factor:g}"

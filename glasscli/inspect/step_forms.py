@@ -77,9 +77,11 @@ def specialised(step: "StepInfo", form: LayerForm) -> "StepInfo":
 
 def _project(step: "StepInfo", form: LayerForm) -> dict[str, Any]:
     row = form.config.architecture
-    if "attn_norm" not in row.norms:
-        return {"formula": step.formula.replace("RMSNorm(x)", "x")}
-    return {"formula": step.formula.replace("RMSNorm", "LayerNorm")} if row.norm == "layer" else {}
+    x = "x" if "attn_norm" not in row.norms else "LayerNorm(x)" if row.norm == "layer" else "RMSNorm(x)"
+    text = step.explanation
+    if not form.rotary_dim:
+        text = text.replace("It carries no position: it is not rotated.", "It goes into the mix as it is.")
+    return {"formula": step.formula.replace("RMSNorm(x)", x), "explanation": text}
 
 
 def _norm(step: "StepInfo", form: LayerForm) -> dict[str, Any]:
@@ -117,7 +119,9 @@ def _rope(step: "StepInfo", form: LayerForm) -> dict[str, Any]:
 def _cache(step: "StepInfo", form: LayerForm) -> dict[str, Any]:
     formula = f"append {form.compared[1]} and v"
     if form.window is None:
-        return {"formula": formula}
+        turned = "rope_k" in formula and form.rotary_dim
+        text = step.explanation if turned else step.explanation.replace("Turned keys", "Keys")
+        return {"formula": formula, "explanation": text}
     return {
         "formula": f"{formula}, keep {form.window:,}",
         "explanation": "Keys and values are kept, because later tokens need them unchanged. This layer keeps those of "
