@@ -8,8 +8,9 @@ import pytest
 from helpers.family_configs import FAMILIES
 from helpers.family_models import family
 
+from glasscli.inspect.attribution import attribute
 from glasscli.inspect.checks import check_layer
-from glasscli.inspect.dump import dump_attention, dump_decode, take_rows
+from glasscli.inspect.dump import dump_attention, dump_decode, take_rows, token_of
 from glasscli.inspect.steps import explain, source_line, step_array, steps_of
 from glasscli.model.attention import attend
 
@@ -107,3 +108,11 @@ def test_formulas_say_what_a_layer_does() -> None:
     assert gpt2["scores"] == "q·kᵀ / √9"
     assert gpt2["cache"] == "append k and v"
     assert not {"rope_q", "rope_k", "q_norm", "softcap"} & set(gpt2)
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_a_logit_is_the_sum_of_what_heads_and_mlps_write(kind: str) -> None:
+    loaded = family(kind)
+    found = attribute(loaded, PROMPT, token_of(loaded.tokenizer, 70), token_of(loaded.tokenizer, 90))
+    assert found.ok, found.gap
+    assert len(found.contributions) > loaded.config.n_layers * loaded.config.n_heads
