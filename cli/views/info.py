@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from glasscli.checkpoint.facts import Facts
+from glasscli.checkpoint.facts import Facts, TokenizerFacts
 from glasscli.checkpoint.load import SHIPPED, shipped_folder
 from glasscli.checkpoint.safetensors_file import TensorInfo
 from glasscli.cli.console import Color, is_terminal, note
@@ -34,7 +34,7 @@ def show(facts: Facts, every: bool, color: Color = Color.auto, quiet: bool = Fal
     screen.blank()
     _parts(screen, facts)
     screen.blank()
-    _tensors(screen, facts.tensors, every)
+    tensor_table(screen, facts.tensors, every)
     if not quiet and is_terminal():
         screen.blank()
         screen.flow("try  ", ["--tensors (layer by layer)", "--json (exact)"], style="dim", gap=3)
@@ -59,7 +59,7 @@ def _sections(facts: Facts) -> list[tuple[str, list[str]]]:
         ("layers", _layers(config)),
         ("rotary", _rotary(config)),
         ("head", ["the embedding, tied" if facts.tied else "a matrix of its own"]),
-        ("tokenizer", _tokenizer(facts)),
+        ("tokenizer", tokenizer_words(facts.tokenizer, facts.config.eos_ids)),
         ("KV cache", cache),
         ("files", [f"{name} {format_bytes(n_bytes)}" for name, n_bytes in facts.files]),
     ]
@@ -99,8 +99,8 @@ def _rotary(config: ModelConfig) -> list[str]:
     return pieces
 
 
-def _tokenizer(facts: Facts) -> list[str]:
-    found = facts.tokenizer
+def tokenizer_words(found: TokenizerFacts | None, eos_ids: Sequence[int]) -> list[str]:
+    """What a tokenizer does, and where a text ends."""
     if found is None:
         return ["can't be read"]
     names = dict(found.special)
@@ -109,7 +109,7 @@ def _tokenizer(facts: Facts) -> list[str]:
         pieces.append(f"special: {_some([f'{_short(name)} ({token_id})' for token_id, name in found.special])}")
     added = [_short(names.get(token_id, str(token_id))) for token_id in found.added_in_front]
     pieces.append(f"every text gets {_some(added)}" if added else "nothing is added to a text")
-    stops = [str(token_id) for token_id in facts.config.eos_ids]
+    stops = [str(token_id) for token_id in eos_ids]
     pieces.append(f"a text ends at id {_some(stops)}" if stops else "no id ends a text")
     if found.unused_ids:
         pieces.append(f"{len(found.unused_ids):,} rows of the embedding are no token")
@@ -145,7 +145,7 @@ def _parts(screen: Screen, facts: Facts) -> None:
             screen.flow(f"{row[0]:<9}  ", [f"{row[1]:>{len(rows[-1][1])}}", *row[2:]])
 
 
-def _tensors(screen: Screen, tensors: Sequence[TensorInfo], every: bool) -> None:
+def tensor_table(screen: Screen, tensors: Sequence[TensorInfo], every: bool) -> None:
     """A row a tensor, those that are alike in many layers in one row."""
     groups: dict[tuple[str, str, tuple[int, ...]], list[TensorInfo]] = {}
     for info in tensors:

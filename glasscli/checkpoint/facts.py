@@ -100,7 +100,7 @@ def read_facts(folder: str | Path) -> Facts:
     needed = load_tensors(checkpoint, config, notes).infos
     tensors = tuple(sorted(needed.values(), key=lambda info: (info.file.name, info.start)))
     try:
-        tokenizer = _tokenizer_facts(checkpoint.tokenizer(), config)
+        tokenizer = tokenizer_facts(checkpoint.tokenizer(), config.vocab_size)
     except TokenizerError as error:
         tokenizer = None
         notes.append(str(error))
@@ -145,11 +145,12 @@ def _parts(config: ModelConfig, tensors: tuple[TensorInfo, ...]) -> tuple[Part, 
     return tuple(parts)
 
 
-def _tokenizer_facts(tokenizer: Tokenizer, config: ModelConfig) -> TokenizerFacts:
+def tokenizer_facts(tokenizer: Tokenizer, n_rows: int | None = None) -> TokenizerFacts:
+    """What is worth telling of a tokenizer, beside an embedding of `n_rows` where that is known."""
     return TokenizerFacts(
         kind=tokenizer.kind,
         vocab_size=tokenizer.vocab_size,
         special=tuple((i, tokenizer.piece_bytes(i).decode()) for i in sorted(tokenizer.special_ids)),
         added_in_front=tuple(tokenizer.encode("")),
-        unused_ids=tuple(tokenizer.unused_ids(config.vocab_size)),
+        unused_ids=() if n_rows is None else tuple(tokenizer.unused_ids(n_rows)),
     )
