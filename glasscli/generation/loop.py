@@ -173,6 +173,11 @@ def generate(
     policy = overflow_named(overflow)
     read = read_prompt(loaded, prompt, policy, parse_special)
     slides = policy is Overflow.slide
+    if slides and not loaded.model.can_slide:
+        raise UsageError(
+            "overflow slide moves what was read, and each position of this model has an embedding of its own: "
+            "use error or left"
+        )
     room = max_new_tokens if slides else loaded.config.max_seq_len - len(read.token_ids)
     ending = Ending(max_new_tokens, room, (stop,) if isinstance(stop, str) else tuple(stop), ignore_eos)
     run = Generation(loaded, read, checked_seed(seed), seed is not None)

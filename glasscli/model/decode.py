@@ -70,13 +70,14 @@ class Decoder:
     def knows(config: ModelConfig) -> bool:
         """Whether it computes what `config` describes: two norms a block, SwiGLU, one rotation, no caps or factors."""
         row = config.architecture
-        plain = (row.norm, row.norms, row.qk_norm, row.parallel, row.gated)
+        plain = (row.norm, row.norms, row.qk_norm, config.parallel, row.gated)
         factors = (config.embedding_scale, config.residual_scale, config.logit_scale)
         caps = (config.attention_scale, config.attention_softcap, config.logit_softcap)
         return (
-            plain == ("rms", ("attn_norm", "ffn_norm"), False, False, True)
-            and config.activation in ("silu", "swish")
+            plain == ("rms", ("attn_norm", "ffn_norm"), "", False, True)
+            and config.activation == "silu"
             and set(config.ropes) == {config.rope}
+            and (config.rope.partial, config.rope.attention_factor, config.rope.grows) == (1, 1, False)
             and factors == (1, 1, 1)
             and caps == (None, None, None)
         )

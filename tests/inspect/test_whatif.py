@@ -33,7 +33,7 @@ def test_the_example_of_the_readme() -> None:
 
 
 def test_without_the_mask_every_query_sees_every_key() -> None:
-    scores, mask, pattern = what_if_pattern(hand_trace(), "no-mask", 2)
+    scores, mask, pattern = what_if_pattern(hand_trace(), "no-mask", 1 / math.sqrt(2))
     assert (pattern > 0).all()
     np.testing.assert_allclose(pattern.sum(axis=-1), 1, atol=1e-6)
     # Row 0: scores 1, 1, 0 over √2, by hand.
@@ -45,7 +45,7 @@ def test_without_the_mask_every_query_sees_every_key() -> None:
 
 
 def test_without_the_scale_scores_are_plain_dot_products() -> None:
-    scores, _, pattern = what_if_pattern(hand_trace(), "no-scale", 2)
+    scores, _, pattern = what_if_pattern(hand_trace(), "no-scale", 1 / math.sqrt(2))
     np.testing.assert_allclose(scores[0], Q[0] @ Q[0].T, atol=1e-6)
     e = math.e
     np.testing.assert_allclose(pattern[0, 1], [e / (e + e**2), e**2 / (e + e**2), 0], atol=1e-6)
@@ -56,13 +56,13 @@ def test_what_ifs_change_nothing_in_the_trace() -> None:
     trace = hand_trace()
     before = trace.scores_HTS.copy()
     for change in ("no-mask", "no-scale"):
-        what_if_pattern(trace, change, 2)
+        what_if_pattern(trace, change, 1 / math.sqrt(2))
     assert np.array_equal(trace.scores_HTS, before)
 
 
 def test_an_unknown_what_if_lists_those_there_are() -> None:
     with pytest.raises(UsageError, match="no-mask, no-scale"):
-        what_if_pattern(hand_trace(), "no-softmax", 2)
+        what_if_pattern(hand_trace(), "no-softmax", 1 / math.sqrt(2))
 
 
 def test_sharpness_of_a_decided_and_an_even_head() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from glasscli import UsageError, attend, attend_blocked, causal_mask
-from glasscli.config.model_config import RopeScaling
+from glasscli.config.rotary import RopeScaling
 from glasscli.model.rope import frequencies, half_split_order, pair_order, rotate, rotations
 
 RNG = np.random.default_rng(0)
