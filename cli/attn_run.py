@@ -54,9 +54,9 @@ def run(ask: Ask) -> None:
 
 def spare_model(output: Path, folder: Path) -> None:
     """Refuse to replace a file of the model that is being looked into."""
-    from glasscli.checkpoint.facts import model_files
+    from glasscli.checkpoint.checkpoint import open_checkpoint
 
-    if output.exists() and any(output.samefile(file) for file in model_files(folder)):
+    if output.exists() and any(output.samefile(file) for file in open_checkpoint(folder).files()):
         raise UsageError(f"-o {output}: this file is a part of the model. Name another.")
 
 
@@ -131,11 +131,10 @@ def show_census(ask: Ask, loaded: LoadedModel, text: str, ids: Sequence[int]) ->
     except SizeError as error:
         raise UsageError(f"{error}.\nGive a shorter text.") from None
     if ask.as_json:
-        from glasscli.checkpoint.shards import weights_hash
         from glasscli.cli.views.attn_json import census_document
         from glasscli.export.arrays import describe_model
 
-        model = describe_model(loaded.folder.name, loaded.config, weights_hash(loaded.folder))
+        model = describe_model(loaded.checkpoint.name, loaded.config, loaded.checkpoint.weights_hash())
         write_json(census_document(census, model, text), indent=None)
         return
     from glasscli.cli.views.attn_heads import heads_screen
@@ -148,9 +147,7 @@ def show_census(ask: Ask, loaded: LoadedModel, text: str, ids: Sequence[int]) ->
 
 def with_hash(loaded: LoadedModel, dump: Dump) -> Dump:
     """The dump, with what identifies the weights it came from."""
-    from glasscli.checkpoint.shards import weights_hash
-
-    return replace(dump, weights_hash=weights_hash(loaded.folder))
+    return replace(dump, weights_hash=loaded.checkpoint.weights_hash())
 
 
 def wrote(path: Path, size: int, dump: Dump) -> str:

@@ -193,7 +193,7 @@ def run_emit(asked: o.Asked, settings: Settings, subject: Subject, available: in
     answered = answer(subject, settings, available)
     model = parse.loadable(asked)
     usual = "" if subject.layout.kv_dtype_hint else subject.layout.dtype  # what an engine left to itself takes
-    words = command_line(asked.emit.value, settings, answered.main, usual, model, available)
+    words = command_line(asked.emit, settings, answered.main, usual, model, available)
     console.write(shlex.join(words))
     if not asked.quiet:
         need = format_bytes(answered.main.per_rank.bytes)

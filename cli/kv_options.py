@@ -1,28 +1,14 @@
 """The options of `glass kv-budget`, one type each, in the order the help shows them."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from glasscli.budget.engines import ENGINES, servers
 from glasscli.cli.console import Color
-
-
-class Engine(StrEnum):
-    """Whose memory is counted: what mathematics needs, or what an engine allocates for it."""
-
-    logical = "logical"
-    transformers = "transformers"
-    vllm = "vllm"
-    llama_cpp = "llama.cpp"
-
-
-class Emit(StrEnum):
-    """Engines whose command line the plan can be written as."""
-
-    vllm = "vllm"
-    llama_cpp = "llama.cpp"
 
 
 class Axis(StrEnum):
@@ -35,6 +21,17 @@ class Axis(StrEnum):
 def text(names: str, metavar: str, help: str) -> "typer.models.OptionInfo":
     """An option that takes text; we parse it ourselves, for clearer messages than a type can give."""
     return typer.Option(*names.split(), metavar=metavar, help=help)
+
+
+def engine(name: str, names: Callable[[], Iterable[str]], help: str) -> "typer.models.OptionInfo":
+    """An option that takes the name of an engine, one of `names`."""
+
+    def named(text: str) -> str:
+        if text not in names():
+            raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, names()))}.")
+        return text
+
+    return typer.Option(name, parser=named, metavar=f"<{'|'.join(names())}>", help=help)
 
 
 Hq = Annotated[str | None, text("--hq", "N", "Query heads. Together with --hkv: compare MHA, GQA and MQA.")]
@@ -65,7 +62,7 @@ Encoder = Annotated[str | None, text("--encoder-tokens", "N", "Encoder length, f
 Prefix = Annotated[str | None, text("--prefix-shared", "N", "Tokens all sequences share, counted once.")]
 
 EngineOption = Annotated[
-    Engine | None, typer.Option("--engine", help="Whose memory to count [default: logical, what is needed].")
+    str | None, engine("--engine", lambda: ENGINES, "Whose memory to count [default: logical, what is needed].")
 ]
 Setting = Annotated[
     list[str] | None,
@@ -81,7 +78,7 @@ RequireFit = Annotated[bool, typer.Option("--require-fit", help="Exit 1 if it do
 Bandwidth = Annotated[
     str | None, text("--bandwidth", "RATE", "Memory bandwidth per rank, for the time of a step [default: 3.35TB/s].")
 ]
-EmitOption = Annotated[Emit | None, typer.Option("--emit", help="The plan as that engine's command line.")]
+EmitOption = Annotated[str | None, engine("--emit", servers, "The plan as that engine's command line.")]
 Sweep = Annotated[bool, typer.Option("--sweep", help="Plot the bytes over the context.")]
 AxisOption = Annotated[Axis, typer.Option("--axis", help="The scales of --sweep.")]
 Csv = Annotated[bool, typer.Option("--csv", help="One CSV table and nothing else.")]
@@ -106,7 +103,7 @@ class Asked:
     v_dtype: str | None
     encoder_tokens: str | None
     prefix_shared: str | None
-    engine: Engine | None
+    engine: str | None
     setting: list[str] | None
     page: str | None
     tp: str
@@ -115,7 +112,7 @@ class Asked:
     budget: str | None
     require_fit: bool
     bandwidth: str | None
-    emit: Emit | None
+    emit: str | None
     sweep: bool
     axis: Axis
     as_json: bool

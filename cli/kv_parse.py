@@ -7,10 +7,10 @@ from textwrap import wrap
 from typing import Any
 
 from glasscli.budget.dtypes import dtype_named
+from glasscli.budget.engines import ENGINES, servers
 from glasscli.budget.questions import Settings
-from glasscli.budget.request import ENGINE_OPTIONS
 from glasscli.budget.subjects import MOST_LAYERS, Heads, Subject, divisors_near
-from glasscli.cli.kv_options import Asked, Emit, Engine
+from glasscli.cli.kv_options import Asked
 from glasscli.errors import UsageError
 from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_counts
 
@@ -170,12 +170,14 @@ def span(asked: Asked, plan: Settings, subjects: Sequence[Subject]) -> tuple[int
 
 
 def loadable(asked: Asked) -> str:
-    """What an engine is to load: the folder of the config for vLLM, else a name to fill in."""
-    if asked.emit is Emit.llama_cpp:
-        return "MODEL.gguf"
+    """What an engine is to load: the folder of the config if it loads those, else a name to fill in."""
+    assert asked.emit is not None
+    server = servers()[asked.emit]
+    if not server.loads_folders:
+        return server.loads
     path = Path(asked.config or "-")
     folder = path if path.is_dir() else path.parent if path.name == "config.json" else None
-    return "MODEL" if folder is None or not str(folder).isprintable() else str(folder)
+    return server.loads if folder is None or not str(folder).isprintable() else str(folder)
 
 
 def where(name: str) -> str:
@@ -185,17 +187,17 @@ def where(name: str) -> str:
 
 def engine(asked: Asked) -> str:
     """Whose memory to count; `--emit` counts what the engine it writes for allocates."""
-    asked_for = (asked.engine or Engine.logical).value
-    if asked.emit is None or asked_for == asked.emit.value:
+    asked_for = asked.engine or "logical"
+    if asked.emit is None or asked_for == asked.emit:
         return asked_for
-    if asked.engine not in (None, Engine.logical):
-        raise UsageError(f"--engine {asked_for} and --emit {asked.emit.value} are different engines")
-    return asked.emit.value
+    if asked_for != "logical":
+        raise UsageError(f"--engine {asked_for} and --emit {asked.emit} are different engines")
+    return asked.emit
 
 
 def options(asked: Asked) -> dict[str, Any]:
     """Settings of the engine, by its own names, from `--setting name=value` and `--page`."""
-    offered = ENGINE_OPTIONS[engine(asked)]
+    offered = ENGINES[engine(asked)].options
     found: dict[str, Any] = {}
     for text in asked.setting or []:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -214,9 +216,9 @@ def options(asked: Asked) -> dict[str, Any]:
 def known_settings() -> str:
     """Every setting of every engine and what it is unless set, as a block of the help, 78 columns wide."""
     lines = []
-    for engine, options in ENGINE_OPTIONS.items():
-        lines += [f"  {engine}"] if options else []
-        for name, option in options.items():
+    for engine in ENGINES.values():
+        lines += [f"  {engine.name}"] if engine.options else []
+        for name, option in engine.options.items():
             first, *more = wrap(option.says, 44)
             lines.append(f"    {f'{name}={str(option.default).lower()}':<29} {first}")
             lines += [" " * 34 + text for text in more]

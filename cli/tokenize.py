@@ -32,17 +32,16 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Show the tokens of a text: ids, pieces, bytes, and which tokens hold only a part of a character."""
+    from glasscli.checkpoint.checkpoint import open_checkpoint
     from glasscli.checkpoint.load import shipped_folder
-    from glasscli.checkpoint.untrusted_files import model_folder
     from glasscli.cli.prompt_text import prompt_text
     from glasscli.tokenizer.merges import merges as merged_words
     from glasscli.tokenizer.tokenized import tokenize
-    from glasscli.tokenizer.tokenizer import load_tokenizer
 
     if text is None and (sys.stdin is None or is_terminal(sys.stdin)):
         raise UsageError('no text. Give one: glass tokenize "Once upon a time", or pipe one in.')
     text = prompt_text(text)
-    tokenizer = load_tokenizer(model_folder(model or shipped_folder()))
+    tokenizer = open_checkpoint(model or shipped_folder()).tokenizer()
     tokens = tokenize(tokenizer, text, special=special)
     words = merged_words(tokenizer, text, special=special) if merges else None
     if as_json:

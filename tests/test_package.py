@@ -9,6 +9,7 @@ import sysconfig
 import tomllib
 import venv
 import zipfile
+from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -37,6 +38,14 @@ def test_the_list_of_packages_is_the_folders() -> None:
             if inside[:1] not in (("cli",), ("weights",)) and inside[:1] != ("recipe",):
                 found.add(".".join((name, *inside)))
     assert set(PROJECT["tool"]["setuptools"]["packages"]) == found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _elsewhere() -> Iterator[None]:
+    """No PYTHONPATH, which may name the checkout."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONPATH", raising=False)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +138,25 @@ def test_imports_point_one_way() -> None:
             assert not {n for n in names if n.startswith("glasscli.cli")}, path
         if "budget" in path.parts:
             assert not {n for n in names if n.split(".")[0] == "numpy"}, path
+
+
+# What each wing may import of the library, itself beside: the budget and the running model know nothing of each other.
+BELOW = {
+    "units.py": {"errors"},
+    "specs": {"errors"},
+    "budget": {"errors", "specs", "config", "units"},
+    "cache": None,
+    "model": None,
+}
+
+
+@pytest.mark.parametrize("wing", BELOW)
+def test_the_budget_and_the_model_know_nothing_of_each_other(wing: str) -> None:
+    paths = modules(f"glasscli/{wing}") or [ROOT / "glasscli" / wing]
+    for path in paths:
+        found = {name.split(".")[1] for name in imports(path) if name.startswith("glasscli.")} - {wing}
+        assert "budget" not in found, path
+        assert BELOW[wing] is None or found <= BELOW[wing], path
 
 
 def test_imports_run_in_no_circle() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from rich.cells import cell_len
 
+from glasscli.arrays import Array
 from glasscli.cli.views.attn_page import ACCENT, BAD, DIM, HEAD, Line, Page, fits, flow, share, table, tint, wrap
 from glasscli.cli.views.attn_screen import prompt_lines
 from glasscli.cli.views.cells import crop, pad
@@ -12,7 +13,6 @@ from glasscli.inspect.checks import largest_difference, tiny
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.measures import measure_heads
 from glasscli.inspect.trace import LayerTrace
-from glasscli.model.ops import Array
 from glasscli.units import format_bytes
 
 MAX_KEYS = 64

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from rich.cells import cell_len
 
+from glasscli.arrays import Array, Mask
 from glasscli.cli.views.attn_page import DIM, HEAD, Line, Page, Span, add, line_width, tint
 from glasscli.cli.views.cells import crop, pad
 from glasscli.inspect.pool import max_pool
-from glasscli.model.ops import Array, Mask
 
 LINEAR = (0.05, 0.2, 0.4, 0.7)
 LOG = (0.001, 0.01, 0.1, 0.5)

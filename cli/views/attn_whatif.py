@@ -4,6 +4,7 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from glasscli.arrays import Array
 from glasscli.cli.views.attn_heatmap import Map, heatmaps
 from glasscli.cli.views.attn_numbers import matrix
 from glasscli.cli.views.attn_page import (
@@ -27,7 +28,6 @@ from glasscli.inspect.dump import Dump
 from glasscli.inspect.trace import LayerTrace
 from glasscli.inspect.whatif import Sharpness, jacobian_facts, sharpness, what_if_pattern
 from glasscli.model.attention import attend, attend_blocked
-from glasscli.model.ops import Array
 from glasscli.units import format_bytes
 
 _WHY = {

@@ -58,7 +58,7 @@ def _sections(facts: Facts) -> list[tuple[str, list[str]]]:
 
 def _layers(config: ModelConfig) -> list[str]:
     share = "each its own" if config.group_size == 1 else f"{config.group_size} share one"
-    biases = [name for name, on in (("attention", config.attention_bias), ("MLP", config.mlp_bias)) if on]
+    biases = [name for name, on in (("attention", config.qkv_bias), ("MLP", config.mlp_bias)) if on]
     return [
         f"{config.n_layers:,} layers",
         f"width {config.dim:,}",

@@ -1,7 +1,7 @@
 """The screen of one model: a line per kind of layer, totals over contexts, and what follows from them."""
 
 from glasscli.budget.answers import Answer
-from glasscli.budget.describe import name, shape, sharing
+from glasscli.budget.describe import sharing
 from glasscli.budget.plan import Budget
 from glasscli.cli.views.kv_remarks import Said, context, decode_step, fits, hint, notes, other_types, per_rank
 from glasscli.cli.views.screen import Screen
@@ -48,12 +48,12 @@ def title(answer: Answer, screen: Screen) -> None:
 def kinds(answer: Answer, screen: Screen) -> None:
     """A line for each kind of layer: how many, what one holds, growth, constant, bytes at the main context."""
     budget = answer.main
-    lines = [line for line in budget.lines if line.bytes or line.bytes_per_token or line.kind == "none"]
+    lines = [line for line in budget.lines if line.bytes or line.bytes_per_token or line.part.keeps_nothing]
     rows = [
         [
             f"{line.count:,}",
-            name(line.part),
-            shape(line.part),
+            line.part.label,
+            line.part.shape,
             dashed(line.bytes_per_token),
             dashed(line.bytes_constant),
             dashed(line.bytes),

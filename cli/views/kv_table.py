@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from glasscli.budget.answers import Answer
-from glasscli.budget.describe import shape
 from glasscli.budget.dtypes import dtype_named
 from glasscli.budget.fit import Fit
 from glasscli.budget.plan import Budget
@@ -182,6 +181,6 @@ def ranks(heads: Heads, total: int) -> list[str]:
 def ours(budget: Budget, screen: Screen) -> None:
     """The model that comes with glass, for scale."""
     layout, tokens = budget.request.layout, budget.request.tokens
-    pieces = [f"glass-1m: {layout.n_heads} query heads, {layout.n_layers} × {shape(budget.lines[0].part)},"]
+    pieces = [f"glass-1m: {layout.n_heads} query heads, {layout.n_layers} × {budget.lines[0].part.shape},"]
     pieces += [f"{budget.k_dtype}: {short_bytes(budget.bytes_per_token)} a token,"]
     screen.flow(label("shipped model"), [*pieces, f"{short_bytes(budget.bytes_total)} at {tokens:,}"], gap=1)

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from glasscli.checkpoint.untrusted_files import JSON_LIMIT, disguise, plain, quoted, shown
 from glasscli.errors import CheckpointError
+from glasscli.untrusted_files import JSON_LIMIT, disguise, plain, quoted, shown
 
 if TYPE_CHECKING:
     import numpy as np

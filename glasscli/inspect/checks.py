@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from glasscli.arrays import Array
 from glasscli.config.model_config import ModelConfig
 from glasscli.inspect.trace import LayerTrace
 from glasscli.model.attention import causal_mask
-from glasscli.model.ops import Array, softmax
+from glasscli.model.ops import softmax
 from glasscli.units import format_bytes
 
 # Float32 keeps 7 digits; sums of a few hundred products lose one or two of them.

@@ -1,8 +1,8 @@
 """Run a prompt and keep every number of some attention layers, of the prompt or of single decode steps.
 
-It runs the model's plain form (`model.block`) with a `Trace`, a decode step over the very cache that generation
-would read. Without a trace the model takes faster forms (`model.prefill`, `model.decode`), which tests hold to this
-one. Memory grows with queries × keys, so the size is worked out before anything runs.
+It runs the model's blocks (`model.block`) with a `Trace`, a decode step over the very cache that generation would
+read. Without a trace a single step takes a faster form (`model.decode`), which tests hold to this one. Memory grows
+with queries × keys, so the size is worked out before anything runs.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from glasscli.errors import CheckpointError, UsageError
 from glasscli.generation.prompts import read_prompt
 from glasscli.inspect.measures import HeadMeasures, measure_heads, uniform_measures
 from glasscli.inspect.steps import STEPS, step_array
-from glasscli.inspect.trace import LayerTrace, Trace, join_steps
+from glasscli.inspect.trace import LayerTrace, Trace, join_steps, row_fields
 from glasscli.tokenizer.pieces import label_of
 
 if TYPE_CHECKING:
@@ -153,11 +153,9 @@ def dump_decode(
 def take_rows(dump: Dump, first: int, stop: int) -> Dump:
     """The queries at positions `first` to `stop − 1` of a dump, and the keys that were there by then."""
     rows = slice(first - dump.start, stop - dump.start)
-    vectors = ("q_HTE", "k_KTE", "v_KTE", "rope_q_HTE", "rope_k_KTE", "mix_HTE")
     layers = []
     for trace in dump.layers:
-        parts: dict[str, Any] = {name: getattr(trace, name)[rows] for name in ("x_TD", "normed_TD", "out_TD")}
-        parts |= {name: getattr(trace, name)[:, rows] for name in vectors}
+        parts: dict[str, Any] = {name: getattr(trace, name)[..., rows, :] for name in row_fields(trace)}
         parts |= {name: getattr(trace, name)[:, rows, :stop] for name in ("scores_HTS", "pattern_HTS")}
         parts |= {name: getattr(trace, name)[:, :stop] for name in ("cache_k_KSE", "cache_v_KSE")}
         layers.append(replace(trace, start=first, mask_TS=trace.mask_TS[rows, :stop], **parts))
@@ -220,7 +218,7 @@ def _dump(
         if name := first_not_finite(trace):
             raise CheckpointError(f"layer {trace.layer}: {name} is the first step with NaN or infinity in it")
     return Dump(
-        model=loaded.folder.name,
+        model=loaded.checkpoint.name,
         config=loaded.config,
         prompt=prompt if isinstance(prompt, str) else None,
         n_prompt=len(ids),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glasscli.model.ops import Array, Mask
+from glasscli.arrays import Array, Mask
 
 
 @dataclass(frozen=True)

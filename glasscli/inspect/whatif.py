@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glasscli.arrays import Array, Mask
 from glasscli.errors import UsageError
 from glasscli.inspect.dump import SizeError
 from glasscli.inspect.measures import row_entropy_bits
 from glasscli.inspect.trace import LayerTrace
-from glasscli.model.ops import Array, Mask, softmax
+from glasscli.model.ops import softmax
 
 WHAT_IFS = ("no-mask", "no-scale")
 MAX_JACOBIAN = 4096

@@ -5,24 +5,28 @@
 The model holds weights. The cache is handed in and belongs to whoever runs the loop.
 """
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from glasscli.cache.kv_cache import KVCache
+from glasscli.arrays import Array
+from glasscli.cache.kv_cache import STORES, KVCache, MakeStore
 from glasscli.cache.layout import layout_of
-from glasscli.config.model_config import ModelConfig
+from glasscli.config.model_config import ModelConfig, RopeScaling
 from glasscli.errors import UsageError
-from glasscli.model.block import block
-from glasscli.model.decode import Decoder, decode_batch
-from glasscli.model.ops import Array, rms_norm
-from glasscli.model.prefill import read
-from glasscli.model.rope import Turns, frequencies, rotate, turns
-from glasscli.model.weights import arrange
+from glasscli.model.block import Step, block, scaled
+from glasscli.model.decode import Decoder
+from glasscli.model.ops import norm
+from glasscli.model.places import At, untouched
+from glasscli.model.rope import Rotations, frequencies, rotate, rotations_at
+from glasscli.model.weights import load_weights
 
 if TYPE_CHECKING:
     from glasscli.inspect.trace import Trace
+    from glasscli.specs.cache_spec import CacheSpec
 
 # New tokens computed at once: enough to keep the matrix products busy, fewer where a block's scores
 # (heads × block × tokens seen) would pass 3 MiB.
@@ -30,7 +34,7 @@ PREFILL_BLOCK, SMALLEST_BLOCK, LARGEST_SCORES = 128, 32, 3 * 2**18
 
 
 class Llama:
-    """A Llama with its weights in memory, ready to compute.
+    """A model with its weights in memory, ready to compute: a Llama, or another row of `config.architectures`.
 
     Attributes:
         config: its settings.
@@ -39,15 +43,22 @@ class Llama:
     """
 
     def __init__(self, config: ModelConfig, tensors: Mapping[str, Array]) -> None:
-        """Take float32 `tensors` by their Hugging Face names, already checked against `config`."""
+        """Take float32 `tensors` by the names in their file, already checked against `config`."""
         self.config = config
         self.layout = layout_of(config)
-        self.weights = arrange(config, tensors)
-        self.frequency = frequencies(config.rope, config.head_dim)
+        self.weights = load_weights(config, tensors)
+        ropes = [rope for rope in dict.fromkeys(config.ropes) if rope is not None]
+        self._frequencies = {rope: frequencies(rope, config.head_dim) for rope in ropes}
+        self._scratch = threading.local()
 
-    def new_cache(self, max_tokens: int | None = None, batch: int = 1) -> KVCache:
+    def new_cache(
+        self,
+        max_tokens: int | None = None,
+        batch: int = 1,
+        stores: "Mapping[type[CacheSpec], MakeStore]" = STORES,
+    ) -> KVCache:
         """An empty cache that fits this model (default: as many tokens as it was trained for)."""
-        return KVCache(self.layout, max_tokens or self.config.max_seq_len, batch)
+        return KVCache(self.layout, self.config.max_seq_len if max_tokens is None else max_tokens, batch, stores)
 
     def __call__(
         self,
@@ -61,29 +72,35 @@ class Llama:
 
         Long prompts are computed in blocks of at most 128 tokens, so that no T × T matrix is ever held; with a
         `trace` they are computed in one, since the whole matrix was asked for. One token behind a cache takes
-        the fast form of `model.decode`, several without a trace that of `model.prefill`.
+        the fast form of `model.decode`.
 
         Args:
             token_ids: at least one id below `vocab_size`.
-            cache: appended to; None reads the ids with nothing before them.
+            cache: of one sequence, appended to; None reads the ids with nothing before them.
             last_only: predict what follows the last token only.
-            trace: keeps the attention steps of its layers.
+            trace: sees the named places of the run, and may change numbers there.
 
         Returns:
             logits, float32 [T, V], or [1, V] with `last_only`.
 
         Raises:
-            UsageError: no tokens, an id out of range, or more tokens than the cache has room for.
+            UsageError: no tokens, an id out of range, more tokens than the cache has room for, or a cache of
+                several sequences.
         """
         self._check(token_ids)
-        if cache is not None and trace is None and len(token_ids) == 1 and cache.length < cache.max_tokens:
-            return self._decoder(cache).step(token_ids[0])[None]
         if cache is None:
             cache = self.new_cache(len(token_ids))
+        elif cache.batch > 1:
+            raise UsageError(
+                f"the cache holds {cache.batch} sequences: read a prompt into one of them by `cache.row(i)`, "
+                "and a token of each by `decode_batch`"
+            )
         if cache.length + len(token_ids) > cache.max_tokens:
             raise UsageError(
                 f"{len(token_ids)} more tokens don't fit a cache that holds {cache.length} of {cache.max_tokens}"
             )
+        if trace is None and len(token_ids) == 1 and cache.length and self.has_fast_form:
+            return self._own_decoder().step(token_ids[0], cache)[None]
         streams, first = [], 0
         while first < len(token_ids):
             stop = len(token_ids) if trace is not None else first + self._block_size(cache.length)
@@ -91,32 +108,16 @@ class Llama:
             streams.append(x_TD[-1:] if last_only else x_TD)
             first = stop
         x_TD = streams[-1] if last_only else np.concatenate(streams)
-        return rms_norm(x_TD, self.weights.norm, self.config.norm_eps) @ self.weights.unembedding.T
+        return self.logits(x_TD, untouched if trace is None else trace.at(None))
 
-    def _block_size(self, seen: int) -> int:
-        most = LARGEST_SCORES // (self.config.n_heads * (seen + PREFILL_BLOCK))
-        return max(SMALLEST_BLOCK, min(PREFILL_BLOCK, most))
-
-    def _read(self, token_ids: Sequence[int], cache: KVCache, trace: "Trace | None") -> Array:
-        """The residual stream after the last block, [T, D]."""
-        if trace is None:
-            return read(self, token_ids, cache)
-        start = cache.length
-        turns_TP = self.turns(start, start + len(token_ids))
-        x_TD = self.weights.embedding[list(token_ids)]
-        for layer, weights in enumerate(self.weights.blocks):
-            before = x_TD
-            x_TD, steps = block(x_TD, weights, self.config, cache, layer, turns_TP)
-            trace.keep(layer, start, before, steps)
-            del steps  # the scores of one layer at a time are enough
-        cache.advance(len(token_ids))
-        return x_TD
-
-    def _decoder(self, cache: KVCache) -> Decoder:
-        workspace = cache.workspace
-        if not isinstance(workspace, Decoder) or workspace.model is not self:  # another model may have filled it
-            cache.workspace = workspace = Decoder(self, cache)
-        return workspace
+    def logits(self, x_TD: Array, at: At = untouched) -> Array:
+        """What a residual stream [..., D] predicts: the last norm and the head, [..., V]."""
+        config = self.config
+        normed = at("final_norm", norm(x_TD, self.weights.norm, config.norm_eps))
+        logits = scaled(normed @ self.weights.unembedding.T, config.logit_scale)
+        if config.logit_softcap is not None:
+            logits = config.logit_softcap * np.tanh(logits / config.logit_softcap)
+        return at("logits", logits)
 
     def decode_batch(self, token_ids: Sequence[int], cache: KVCache) -> Array:
         """Append one token to every sequence of `cache`, each at its own length: logits float32 [B, V].
@@ -127,8 +128,18 @@ class Llama:
         self._check(token_ids)
         if len(token_ids) != cache.batch or max(cache.lengths) >= cache.max_tokens:
             raise UsageError(f"{len(token_ids)} tokens for {cache.batch} sequences that hold {cache.lengths}")
-        x_BD = decode_batch(self, token_ids, cache)
-        return rms_norm(x_BD, self.weights.norm, self.config.norm_eps) @ self.weights.unembedding.T
+        positions = np.array(cache.lengths)
+        step = Step(self.config, cache, self._rotations(lambda f: rotations_at(f, positions)[:, None, None]))
+        return self.logits(self._through_blocks(self._embed(token_ids)[:, None], step)[:, 0])
+
+    def decoder(self) -> Decoder:
+        """The fast form of a single step, with scratch space of its own: for one loop, in one thread."""
+        return Decoder(self)
+
+    @property
+    def has_fast_form(self) -> bool:
+        """Whether `model.decode` computes this architecture."""
+        return Decoder.knows(self.config)
 
     def slide_window(self, cache: KVCache, sinks: int, drop: int) -> None:
         """Forget `drop` tokens after the first `sinks`, and move the later ones up to close the gap.
@@ -138,17 +149,47 @@ class Llama:
 
         Source: Xiao et al. 2023, arXiv:2309.17453, section 3.2 ("attention sinks").
         """
-        length = cache.length
-        assert cache.batch == 1
-        assert 0 < drop <= length - sinks
-        moved = cache.kv[:, :, 0, :, sinks + drop : length].copy()
-        moved[:, 0] = rotate(moved[:, 0], self.turns(drop, drop + 1).conj())
-        cache.kv[:, :, 0, :, sinks : length - drop] = moved
-        cache.truncate(length - drop)
+        back = self._rotations(lambda f: rotations_at(f, np.array([drop])).conj())
+        cache.forget(sinks, drop, [None if r is None else _turner(r) for r in back])
 
-    def turns(self, start: int, stop: int) -> Turns:
+    def rotations(self, start: int, stop: int, rope: RopeScaling | None = None) -> Rotations:
         """The rotations of positions `start` to `stop` − 1, complex64 [stop − start, E/2]."""
-        return turns(self.frequency, start, stop)
+        return rotations_at(self._frequencies[rope or self.config.rope], np.arange(start, stop))
+
+    def _rotations(self, make: Callable[[Array], Rotations]) -> tuple[Rotations | None, ...]:
+        """For each layer what `make` makes of its frequencies, once for all layers that have the same."""
+        made = {rope: make(frequency) for rope, frequency in self._frequencies.items()}
+        return tuple(None if rope is None else made[rope] for rope in self.config.ropes)
+
+    def _block_size(self, seen: int) -> int:
+        most = LARGEST_SCORES // (self.config.n_heads * (seen + PREFILL_BLOCK))
+        return max(SMALLEST_BLOCK, min(PREFILL_BLOCK, most))
+
+    def _read(self, token_ids: Sequence[int], cache: KVCache, trace: "Trace | None") -> Array:
+        """The residual stream after the last block, [T, D]."""
+        positions: NDArray[np.intp] = np.arange(cache.length, cache.length + len(token_ids))
+        step = Step(self.config, cache, self._rotations(lambda f: rotations_at(f, positions)))
+        x_BTD = self._embed(token_ids)[None]
+        if trace is not None:
+            trace.begin(self.config, cache.length)
+            x_BTD = trace.at(None)("embedding", x_BTD)
+        return self._through_blocks(x_BTD, step, trace)[0]
+
+    def _embed(self, token_ids: Sequence[int]) -> Array:
+        return scaled(self.weights.embedding[list(token_ids)], self.config.embedding_scale)
+
+    def _through_blocks(self, x_BTD: Array, step: Step, trace: "Trace | None" = None) -> Array:
+        for layer, weights in enumerate(self.weights.blocks):
+            x_BTD = block(x_BTD, weights, layer, step, untouched if trace is None else trace.at(layer))
+        step.cache.advance(x_BTD.shape[1])
+        return x_BTD
+
+    def _own_decoder(self) -> Decoder:
+        """For a caller that hands in one token at a time and brings no scratch space: one decoder for each thread."""
+        if not hasattr(self._scratch, "decoder"):
+            self._scratch.decoder = Decoder(self)
+        decoder: Decoder = self._scratch.decoder
+        return decoder
 
     def _check(self, token_ids: Sequence[int]) -> None:
         if not len(token_ids):
@@ -156,3 +197,7 @@ class Llama:
         if min(token_ids) < 0 or max(token_ids) >= self.config.vocab_size:
             worst = next(i for i in token_ids if not 0 <= i < self.config.vocab_size)
             raise UsageError(f"token id {worst} is outside the model's vocabulary of {self.config.vocab_size}")
+
+
+def _turner(rotations: Rotations) -> Callable[[Array], Array]:
+    return lambda keys: rotate(np.ascontiguousarray(keys), rotations)

@@ -1,14 +1,42 @@
-"""The small functions every layer is made of: norm, softmax, SwiGLU.
+"""The small functions every layer is made of: linear, norm, softmax, activations.
 
 All take float32 and give float32. `math.sqrt`, never `np.sqrt` of a Python number: that would be a float64
 scalar, and lift the whole array with it.
 """
 
-import numpy as np
-from numpy.typing import NDArray
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
-Array = NDArray[np.floating]
-Mask = NDArray[np.bool]
+import numpy as np
+
+from glasscli.arrays import Array
+
+
+class Norm(NamedTuple):
+    """The weights of a norm. With `centred` it is LayerNorm, else RMSNorm. A bias is None where there is none."""
+
+    weight: Array  # [D]
+    bias: Array | None = None
+    centred: bool = False
+
+
+def linear(x: Array, weight: Array, bias: Array | None) -> Array:
+    """x · W + b, for x of any leading axes. One matrix product: NumPy would make one for each sequence of a batch."""
+    y = x.reshape(-1, x.shape[-1]) @ weight
+    if bias is not None:
+        y += bias
+    return y.reshape(*x.shape[:-1], -1)
+
+
+def norm(x: Array, weights: Norm | None, eps: float) -> Array:
+    """The norm that `weights` belong to; `x` itself where an architecture has none here."""
+    if weights is None:
+        return x
+    y = layer_norm(x, weights.weight, eps) if weights.centred else rms_norm(x, weights.weight, eps)
+    if weights.bias is not None:
+        y += weights.bias
+    return y
 
 
 def rms_norm(x: Array, weight: Array, eps: float) -> Array:
@@ -18,13 +46,21 @@ def rms_norm(x: Array, weight: Array, eps: float) -> Array:
 
     Args:
         x: [..., D].
-        weight: [D].
+        weight: [D], or what broadcasts to `x`.
         eps: added to the mean square, so that a row of zeros stays one.
     """
     mean_square = np.einsum("...d,...d->...", x, x)[..., None] / x.shape[-1]
     y = x / np.sqrt(mean_square + eps)
     y *= weight
     return y
+
+
+def layer_norm(x: Array, weight: Array, eps: float) -> Array:
+    """Move each row to a mean of 0, scale it to a variance of 1, then each column by `weight`.
+
+    Source: Ba et al. 2016, arXiv:1607.06450, equation 4.
+    """
+    return rms_norm(x - x.mean(axis=-1, keepdims=True), weight, eps)
 
 
 def softmax(scores: Array, out: Array | None = None) -> Array:
@@ -67,3 +103,28 @@ def swiglu(gate: Array, up: Array) -> Array:
     y = silu(gate)
     y *= up
     return y
+
+
+def gelu_tanh(x: Array) -> Array:
+    """x · Φ(x), the normal distribution's Φ by its tanh formula: x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³))).
+
+    Source: Hendrycks & Gimpel 2016, arXiv:1606.08415, section 2.
+    """
+    y = x * x
+    y *= math.sqrt(2 / math.pi) * 0.044715
+    y += math.sqrt(2 / math.pi)
+    y *= x
+    np.tanh(y, out=y)
+    y += 1
+    y *= x
+    y *= 0.5
+    return y
+
+
+# What a config.json calls them.
+ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
+    "silu": silu,
+    "swish": silu,
+    "gelu_pytorch_tanh": gelu_tanh,
+    "gelu_new": gelu_tanh,
+}

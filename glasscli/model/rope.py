@@ -16,10 +16,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from glasscli.arrays import Array
 from glasscli.config.model_config import RopeScaling
-from glasscli.model.ops import Array
 
-Turns = NDArray[np.complex64]
+Rotations = NDArray[np.complex64]
 
 
 def frequencies(rope: RopeScaling, head_dim: int) -> Array:
@@ -48,12 +48,12 @@ def _stretch_low(frequency: Array, rope: RopeScaling) -> Array:
     return ((1 - keep) * frequency / rope.factor + keep * frequency).astype(np.float32)
 
 
-def turns(frequency: Array, start: int, stop: int) -> Turns:
+def rotations(frequency: Array, start: int, stop: int) -> Rotations:
     """The factors that turn pairs at positions `start` to `stop` − 1: complex64 [stop − start, E/2]."""
-    return turns_at(frequency, np.arange(start, stop))
+    return rotations_at(frequency, np.arange(start, stop))
 
 
-def turns_at(frequency: Array, positions: NDArray[np.integer]) -> Turns:
+def rotations_at(frequency: Array, positions: NDArray[np.integer]) -> Rotations:
     """The factors that turn pairs at `positions` [T], in any order: complex64 [T, E/2]."""
     angle = positions.astype(np.float32)[:, None] * frequency
     factor = np.empty(angle.shape, np.complex64)
@@ -62,24 +62,36 @@ def turns_at(frequency: Array, positions: NDArray[np.integer]) -> Turns:
     return factor
 
 
-def rotate(heads: Array, turns_TP: Turns) -> Array:
+def rotate(heads: Array, rotations_TP: Rotations) -> Array:
     """Turn every pair of every head by its token's factor.
 
     Args:
         heads: float32 [..., T, E], pairs adjacent, the last axis contiguous.
-        turns_TP: complex64 [T, E/2].
+        rotations_TP: complex64 [T, P], P ≤ E/2, or what broadcasts to the pairs. Numbers after the first P pairs
+            stay as they are.
 
     Returns:
         a new array of the shape of `heads`. Lengths are kept, and position 0 is not turned at all.
     """
-    return np.multiply(heads.view(np.complex64), turns_TP, order="C").view(np.float32)
+    n_pairs = rotations_TP.shape[-1]
+    if 2 * n_pairs == heads.shape[-1]:
+        return np.multiply(heads.view(np.complex64), rotations_TP, order="C").view(np.float32)
+    turned = heads.copy(order="C")
+    pairs = turned.view(np.complex64)[..., :n_pairs]
+    np.multiply(pairs, rotations_TP, pairs)
+    return turned
 
 
-def pair_order(head_dim: int) -> NDArray[np.intp]:
-    """Where each place of a head with adjacent pairs comes from in a half-split one: 0, E/2, 1, E/2 + 1, …"""
-    return np.arange(head_dim).reshape(2, -1).T.ravel()
+def pair_order(head_dim: int, rotary_dim: int | None = None) -> NDArray[np.intp]:
+    """Where each place of a head with adjacent pairs comes from in a half-split one: 0, E/2, 1, E/2 + 1, …
+
+    With a `rotary_dim` only that many numbers at the start are pairs.
+    """
+    rotary_dim = rotary_dim or head_dim
+    pairs = np.arange(rotary_dim).reshape(2, -1).T.ravel()
+    return np.concatenate([pairs, np.arange(rotary_dim, head_dim)])
 
 
-def half_split_order(head_dim: int) -> NDArray[np.intp]:
-    """The way back: `x[..., pair_order(E)][..., half_split_order(E)]` is `x`."""
-    return np.arange(head_dim).reshape(-1, 2).T.ravel()
+def half_split_order(head_dim: int, rotary_dim: int | None = None) -> NDArray[np.intp]:
+    """The way back: `x[..., pair_order(E, R)][..., half_split_order(E, R)]` is `x`."""
+    return np.argsort(pair_order(head_dim, rotary_dim))

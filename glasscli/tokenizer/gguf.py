@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from glasscli.checkpoint.gguf.values import Listed
-from glasscli.checkpoint.untrusted_files import plain, quoted
 from glasscli.errors import CheckpointError, TokenizerError
 from glasscli.tokenizer.pre_tokenizers import PRE_TOKENIZERS, PreTokenizer
 from glasscli.tokenizer.scores import merges as merges_by_score
 from glasscli.tokenizer.tokenizer import Tokenizer
+from glasscli.untrusted_files import plain, quoted
 
 if TYPE_CHECKING:
     import tokenizers

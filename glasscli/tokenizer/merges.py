@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from glasscli.checkpoint.untrusted_files import quoted
 from glasscli.errors import TokenizerError
 from glasscli.tokenizer.tokenizer import Tokenizer
+from glasscli.untrusted_files import quoted
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glasscli.checkpoint.untrusted_files import disguise, file_inside, plain, read_limited
 from glasscli.errors import TokenizerError, UsageError
 from glasscli.tokenizer.limits import check_growth
 from glasscli.tokenizer.pieces import Spelling, label_of
+from glasscli.untrusted_files import disguise, file_inside, plain, read_limited
 
 if TYPE_CHECKING:
     import tokenizers

@@ -1,21 +1,21 @@
 """What vLLM reserves, each rule against sizes it logged or numbers worked by hand."""
 
 import pytest
-from hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
+from helpers.hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
 
 from glasscli.budget.fit import capacity
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 from glasscli.config.families import Layout
 from glasscli.errors import GlassError, UsageError
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
     ChunkedAttention,
     CrossAttention,
     FullAttention,
     LatentAttention,
     SlidingAttention,
 )
-from glasscli.specs.state_kinds import KDA, DeltaNet, Mamba2
+from glasscli.specs.state_specs import KDA, DeltaNet, Mamba2
 
 
 def test_pages_are_rounded_up_for_each_sequence() -> None:
@@ -77,7 +77,7 @@ def test_a_state_costs_a_whole_page() -> None:
 
 def test_blocks_and_concurrency_are_vllms() -> None:
     # logged: 5.15x for 32,768 tokens in 6.67 GiB: 139 blocks, 21 of attention and 3 × 2 of state for a request
-    request = Request(QWEN_27B, 32768, engine="vllm", k_dtype="fp8", mamba_cache_mode="align")
+    request = Request(QWEN_27B, 32768, engine="vllm", k_dtype="fp8", options={"mamba_cache_mode": "align"})
     found = capacity(request, int(6.67 * 2**30))
     assert (found.n_blocks, found.blocks_per_request, found.page_tokens) == (139, 27, 1568)
     assert found.tokens(32768) == 139 * 32768 // 27

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_folders import sentencepiece_like, write_folder
-from random_llama import settings, tensors
+from helpers.model_folders import sentencepiece_like, write_folder
+from helpers.random_llama import settings, tensors
 
 from glasscli.checkpoint.load import load_model, shipped_folder
 from glasscli.errors import CheckpointError, ConfigError, GlassError, TokenizerError, UsageError

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from damaged_weights import MakeFolder, load, one_tensor, refused, rewrite, split_off
-from model_folders import write_bfloat16
-from random_llama import KINDS, settings, shapes
+from helpers.damaged_weights import MakeFolder, load, one_tensor, refused, rewrite, split_off
+from helpers.model_folders import write_bfloat16
+from helpers.random_llama import KINDS, settings, shapes
 from safetensors.numpy import load_file, save_file
 
-from glasscli.checkpoint.tensors import expected_shapes
 from glasscli.config.model_config import ModelConfig
+from glasscli.config.tensor_shapes import expected_tensors
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -26,7 +26,8 @@ def test_every_kind_loads_as_the_safetensors_package_reads_it(kind: str, make_mo
 @pytest.mark.parametrize("kind", KINDS)
 def test_expected_shapes_are_those_of_the_written_model(kind: str) -> None:
     config = settings(**KINDS[kind])
-    assert dict(expected_shapes(ModelConfig.from_dict(config))) == shapes(config)
+    expected = {tensor.name: tensor.shape for tensor in expected_tensors(ModelConfig.from_dict(config))}
+    assert expected == shapes(config)
 
 
 def test_float16_is_widened_exactly(make_model_folder: MakeFolder) -> None:

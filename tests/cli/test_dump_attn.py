@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dump_cases import PROMPT, tiny, tiny_dump, tiny_folder, write_folder
-from in_process import dump_attn, glass
-from terminal import in_terminal
+from helpers.dump_cases import PROMPT, tiny, tiny_dump, tiny_folder, write_folder
+from helpers.in_process import dump_attn, glass
+from helpers.terminal import in_terminal
 
 from glasscli.cli.console import Color
 from glasscli.cli.views.attn_decode import decode_screen

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dump_cases import PROMPT, tiny_dump, write_folder
-from in_process import dump_attn, glass
-from strict_json import strict
-from terminal import environment
+from helpers.dump_cases import PROMPT, tiny_dump, write_folder
+from helpers.in_process import dump_attn, glass
+from helpers.strict_json import strict
+from helpers.terminal import environment
 
 from glasscli.inspect.steps import STEPS
 
@@ -87,7 +87,7 @@ def test_a_prompt_past_the_context_is_refused_or_cut(tmp_path: Path) -> None:
 
 
 def test_numbers_that_overflow_name_the_step(tmp_path: Path) -> None:
-    from random_llama import settings, tensors
+    from helpers.random_llama import settings, tensors
     from safetensors.numpy import save_file
 
     folder = write_folder(tmp_path / "hot")

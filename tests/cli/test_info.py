@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from in_process import glass, text_of
-from model_folders import byte_level, write_bfloat16, write_folder
-from random_llama import KINDS, LLAMA3_ROPE, settings, tensors
+from helpers.in_process import glass, text_of
+from helpers.model_folders import byte_level, write_bfloat16, write_folder
+from helpers.random_llama import KINDS, LLAMA3_ROPE, settings, tensors
+from helpers.strict_json import strict
 from rich.cells import cell_len
 from safetensors.numpy import save_file
-from strict_json import strict
 
 from glasscli.cache.kv_cache import KVCache
 from glasscli.checkpoint.facts import read_facts

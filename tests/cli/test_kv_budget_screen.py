@@ -8,7 +8,7 @@ import sys
 import unicodedata
 
 import pytest
-from in_process import glass
+from helpers.in_process import glass
 
 COMMANDS = [
     "--hq 32 --hkv 8",

@@ -1,4 +1,4 @@
-"""Settings changed at random: a clean error, or the logits that `reference.py` computes from them."""
+"""Settings changed at random: a clean error, or the logits that `helpers/reference.py` computes from them."""
 
 import json
 import math
@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
 import safetensors
-from fuzz_cases import CONFIG, IDS, WEIGHTS, edits, outcome, said
+from helpers import reference
+from helpers.fuzz_cases import CONFIG, IDS, WEIGHTS, edits, outcome, said
+from helpers.model_folders import write_folder
+from helpers.mutations import Edit, edited
 from hypothesis import given
 from hypothesis import strategies as st
-from model_folders import write_folder
-from mutations import Edit, edited
 
 from glasscli.checkpoint.facts import read_facts
 from glasscli.checkpoint.load import load_model

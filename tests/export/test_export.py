@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dump_cases import PROMPT, tiny, tiny_decode, tiny_dump
+from helpers.dump_cases import PROMPT, tiny, tiny_decode, tiny_dump
+from helpers.strict_json import strict
 from safetensors import safe_open
 from safetensors.numpy import load_file
-from strict_json import strict
 
 from glasscli.csv_cell import cell
 from glasscli.errors import UsageError

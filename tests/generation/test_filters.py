@@ -4,8 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from scripted import logits_of
+from helpers.scripted import logits_of
 
+from glasscli.arrays import Array
 from glasscli.generation.filters import keep_min_p, keep_top_k, keep_top_p, penalize
 from glasscli.generation.sampling import (
     SamplingParams,
@@ -13,7 +14,6 @@ from glasscli.generation.sampling import (
     kept_weights,
     pick,
 )
-from glasscli.model.ops import Array
 
 EVERYTHING = SamplingParams(temperature=1, top_p=1)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_folders import byte_level, sentencepiece_like, write_folder
-from random_llama import settings
-from scripted import scripted
+from helpers.model_folders import byte_level, sentencepiece_like, write_folder
+from helpers.random_llama import settings
+from helpers.scripted import scripted
 
 from glasscli import SamplingParams, generate, load_model
 from glasscli.checkpoint.load import LoadedModel
@@ -189,7 +189,7 @@ def test_what_a_step_tells_is_what_the_model_says(loaded: LoadedModel) -> None:
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 @pytest.mark.parametrize(
     ("layer", "where", "named"),
-    [(1, "qkv", "layer 1, q"), (1, "down", "layer 2, x"), (2, "down", "after the attention of layer 2")],
+    [(1, "qkv", "layer 1, q"), (1, "down", "layer 1, down"), (2, "down", "layer 2, down")],
 )
 def test_bad_numbers_give_no_text_and_the_first_bad_tensor(
     make_model_folder: Callable[..., Path], bad: float, layer: int, where: str, named: str

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from model_folders import byte_level, write_folder
-from random_llama import settings
+from helpers.model_folders import byte_level, write_folder
+from helpers.random_llama import settings
 
 from glasscli import generate, load_model
 from glasscli.checkpoint.load import LoadedModel

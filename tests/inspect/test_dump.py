@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dump_cases import PROMPT, tiny, tiny_decode, tiny_dump, write_folder
+from helpers.dump_cases import PROMPT, tiny, tiny_decode, tiny_dump, write_folder
 
 from glasscli.checkpoint.load import load_model
 from glasscli.errors import CheckpointError, UsageError
@@ -124,7 +124,7 @@ def test_norms_and_position_zero_survive_rotation() -> None:
 def test_a_constant_added_to_all_positions_changes_no_score(shift: int) -> None:
     model, rng = tiny().model, np.random.default_rng(0)
     q, k = (rng.normal(size=(2, 9, 8)).astype(np.float32) for _ in range(2))
-    here, there = model.turns(0, 9), model.turns(shift, shift + 9)
+    here, there = model.rotations(0, 9), model.rotations(shift, shift + 9)
     plain = rotate(q, here) @ rotate(k, here).transpose(0, 2, 1)
     shifted = rotate(q, there) @ rotate(k, there).transpose(0, 2, 1)
     np.testing.assert_allclose(plain, shifted, atol=1e-4)

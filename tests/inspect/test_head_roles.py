@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from dump_cases import tiny
+from helpers.dump_cases import tiny
 
+from glasscli.arrays import Array
 from glasscli.cli.console import Color
 from glasscli.cli.views.attn_heads import heads_screen
 from glasscli.cli.views.attn_page import Page
 from glasscli.inspect.head_roles import Census, HeadReport, head_census, random_repeat, role_of
 from glasscli.inspect.measures import HeadMeasures, measure_heads, uniform_measures, uniform_pattern
-from glasscli.model.ops import Array
 
 N = 24
 PROBE = list(range(100, 100 + N)) * 2

@@ -21,7 +21,8 @@ def hand_trace() -> LayerTrace:
     mix, pattern = attend(Q, Q, V, mask)
     scores = (Q @ Q.transpose(0, 2, 1) / math.sqrt(2)).astype(np.float32)
     flat = np.zeros((3, 2), np.float32)
-    return LayerTrace(0, 0, flat, flat, Q, Q, V, Q, Q, Q, V, scores, mask, pattern, mix, flat)
+    attention = (flat, flat, Q, Q, V, Q, Q, Q, V, scores, mask, pattern, mix, flat)
+    return LayerTrace(0, 0, *attention, *[flat] * 6)
 
 
 def test_the_example_of_the_readme() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from glasscli import attend, attend_blocked, causal_mask
 from glasscli.config.model_config import RopeScaling
-from glasscli.model.rope import frequencies, half_split_order, pair_order, rotate, turns
+from glasscli.model.rope import frequencies, half_split_order, pair_order, rotate, rotations
 
 RNG = np.random.default_rng(0)
 
@@ -79,18 +79,18 @@ def test_rotation_by_hand() -> None:
     """E = 4, theta 100: frequencies 1 and 1/10. Pair (1, 0) at position 2 becomes (cos 2, sin 2)."""
     np.testing.assert_allclose(frequencies(RopeScaling(theta=100.0), 4), [1, 0.1], rtol=1e-6)
     head = np.array([[1, 0, 0, 1]], np.float32)  # pairs adjacent
-    turned = rotate(head, turns(np.array([1, 0.1], np.float32), 2, 3))
+    turned = rotate(head, rotations(np.array([1, 0.1], np.float32), 2, 3))
     np.testing.assert_allclose(turned, [[math.cos(2), math.sin(2), -math.sin(0.2), math.cos(0.2)]], atol=1e-6)
 
 
 def test_rotation_keeps_norms_and_position_zero_and_sees_distances_only() -> None:
     frequency = frequencies(RopeScaling(), 8)
     q, k = random(4, 6, 8), random(4, 6, 8)
-    turned = rotate(q, turns(frequency, 0, 6))
+    turned = rotate(q, rotations(frequency, 0, 6))
     np.testing.assert_array_equal(turned[:, 0], q[:, 0])
     np.testing.assert_allclose(np.linalg.norm(turned, axis=-1), np.linalg.norm(q, axis=-1), rtol=1e-6)
-    near = rotate(q, turns(frequency, 0, 6)) @ rotate(k, turns(frequency, 0, 6)).transpose(0, 2, 1)
-    far = rotate(q, turns(frequency, 90, 96)) @ rotate(k, turns(frequency, 90, 96)).transpose(0, 2, 1)
+    near = rotate(q, rotations(frequency, 0, 6)) @ rotate(k, rotations(frequency, 0, 6)).transpose(0, 2, 1)
+    far = rotate(q, rotations(frequency, 90, 96)) @ rotate(k, rotations(frequency, 90, 96)).transpose(0, 2, 1)
     np.testing.assert_allclose(near, far, atol=1e-4)
 
 
@@ -104,4 +104,4 @@ def test_angles_are_float32() -> None:
     frequency = frequencies(RopeScaling(), 32)
     assert frequency.dtype == np.float32
     position = np.float32(2047) * frequency[1]
-    assert turns(frequency, 2047, 2048)[0, 1] == np.complex64(complex(np.cos(position), np.sin(position)))
+    assert rotations(frequency, 2047, 2048)[0, 1] == np.complex64(complex(np.cos(position), np.sin(position)))

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_llama import settings, tensors, token_ids
+from helpers.random_llama import settings, tensors, token_ids
 
 from glasscli import Llama, ModelConfig, Trace
 

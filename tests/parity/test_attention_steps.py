@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_llama import KINDS, settings, tensors, token_ids
+from helpers.random_llama import KINDS, settings, tensors, token_ids
 
 from glasscli import Llama, ModelConfig, load_model
 from glasscli.checkpoint.load import LoadedModel, shipped_folder
@@ -114,7 +114,8 @@ def random_model(kind: str) -> tuple[LoadedModel, Any]:
     config = settings(**KINDS[kind])
     weights = tensors(config)
     ours = Llama(ModelConfig.from_dict(config), {name: value.copy() for name, value in weights.items()})
-    return LoadedModel(Path(kind), ours.config, ours, load_model().tokenizer), reference(config, weights)
+    shipped = load_model()
+    return LoadedModel(shipped.checkpoint, ours.config, ours, shipped.tokenizer), reference(config, weights)
 
 
 @pytest.mark.parametrize("kind", ["mha", "gqa", "mqa", "head_dim", "biases", "linear", "llama3"])

@@ -6,8 +6,8 @@ from random import Random
 from typing import Any
 
 import typer
-from model_folders import write_folder
-from random_llama import settings
+from helpers.model_folders import write_folder
+from helpers.random_llama import settings
 
 from glasscli.cli.app import COMMANDS
 from robust.inside import Inside

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gguf_files import as_written, write_gguf
-from model_folders import TEXTS, byte_level
+from helpers.gguf_files import as_written, write_gguf
+from helpers.model_folders import TEXTS, byte_level
 
 from glasscli.checkpoint.gguf.header import read_header
 from glasscli.errors import TokenizerError
@@ -18,8 +18,9 @@ from glasscli.tokenizer.pre_tokenizers import PRE_TOKENIZERS
 from glasscli.tokenizer.scores import merges
 from glasscli.tokenizer.tokenizer import Tokenizer
 
-# Made by make_llama_cpp_ids.py.
-TRUTH: dict[str, Any] = json.loads(Path(__file__).with_name("llama_cpp_ids.json").read_text(encoding="utf-8"))
+# Made by make_llama_cpp_ids.py beside it.
+PLACE = Path(__file__).parents[1] / "data" / "gguf" / "llama_cpp_ids.json"
+TRUTH: dict[str, Any] = json.loads(PLACE.read_text(encoding="utf-8"))
 KEYS = "tokenizer.ggml."
 
 

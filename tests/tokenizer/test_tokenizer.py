@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import tokenizers
+from helpers.model_folders import END, TEXTS, byte_level
 from hypothesis import given
 from hypothesis import strategies as st
-from model_folders import END, TEXTS, byte_level
 
 from glasscli.errors import TokenizerError, UsageError
 from glasscli.tokenizer.tokenizer import Tokenizer, load_tokenizer

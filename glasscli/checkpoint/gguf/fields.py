@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 from glasscli.checkpoint.gguf.header import Header
 from glasscli.checkpoint.gguf.values import Listed, Value, shortest
-from glasscli.checkpoint.untrusted_files import quoted, shown
-from glasscli.config.checked import LARGEST
 from glasscli.errors import ConfigError
+from glasscli.untrusted_files import quoted, shown
 
-MOST_LAYERS = 10_000  # as `config.families` lays out
+MOST_LAYERS = 10_000
+LARGEST = 10**9  # no real dimension comes near; a larger one is a damaged file
 
 
 class Fields:

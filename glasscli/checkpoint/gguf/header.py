@@ -17,10 +17,10 @@ from glasscli.checkpoint.gguf.cursor import Cursor
 from glasscli.checkpoint.gguf.tensor_types import REMOVED, TYPES
 from glasscli.checkpoint.gguf.values import Value, read_value
 from glasscli.checkpoint.safetensors_file import TensorInfo
-from glasscli.checkpoint.untrusted_files import disguise, quoted
 from glasscli.errors import CheckpointError
+from glasscli.untrusted_files import disguise, quoted
 
-MAGIC = b"GGUF"
+MAGIC, SUFFIX = b"GGUF", ".gguf"
 VERSIONS = (2, 3)
 ALIGNMENT = 32  # where general.alignment says nothing
 MOST_KEYS, MOST_TENSORS = 10_000, 100_000
@@ -45,8 +45,12 @@ class Header:
 
 
 def is_gguf(path: Path) -> bool:
-    """Whether a file that can be read begins as a GGUF does, whatever its name."""
+    """Whether a path is to be read as a GGUF: a file that begins as one does, or anything but a folder called so."""
+    if path.suffix == SUFFIX:
+        return not path.is_dir()
     try:
+        if not path.is_file():  # what is no file may wait for a reader for ever
+            return False
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
     except OSError:

@@ -12,6 +12,7 @@ What converters do to weights, and what undoes it:
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from glasscli.checkpoint.gguf.tensor_types import READABLE
 from glasscli.checkpoint.safetensors_file import TensorInfo
 
 if TYPE_CHECKING:
@@ -73,9 +74,9 @@ def whole(info: TensorInfo) -> Rows:
 
 
 def origin(name: str, rows: tuple[Rows, ...], shape: tuple[int, ...], **how: Any) -> Origin:
-    """An `Origin` whose `info` adds up what its rows are."""
+    """An `Origin` whose `info` adds up what its rows are; of several types it has one that can't be read, if any."""
     first = rows[0].info
     offset = Rows(first, 0, rows[0].start).n_bytes
-    dtype = "+".join(dict.fromkeys(part.info.dtype for part in rows))
+    dtype = next((part.info.dtype for part in rows if part.info.dtype not in READABLE), first.dtype)
     info = TensorInfo(name, dtype, shape, sum(part.n_bytes for part in rows), first.file, first.start + offset)
     return Origin(info, rows, **how)

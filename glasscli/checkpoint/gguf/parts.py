@@ -9,8 +9,8 @@ from pathlib import Path
 
 from glasscli.checkpoint.gguf.header import Header, read_header
 from glasscli.checkpoint.safetensors_file import TensorInfo
-from glasscli.checkpoint.untrusted_files import file_inside, quoted
 from glasscli.errors import CheckpointError
+from glasscli.untrusted_files import file_inside, quoted
 
 _NAME = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf", re.DOTALL)
 

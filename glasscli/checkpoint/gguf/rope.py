@@ -15,6 +15,7 @@ from glasscli.checkpoint.safetensors_file import TensorInfo
 from glasscli.errors import CheckpointError, ConfigError
 
 MOST_PAIRS = 65_536
+USUAL = (4.0, 8192)  # high_freq_factor and original length of all Llama 3 models
 CLOSE = 1e-5  # of a divisor, relative; the file's are rounded to float32
 
 
@@ -59,27 +60,35 @@ def llama3_parameters(table: list[float], theta: float) -> dict[str, Any] | None
     n = len(table)
     turns = [theta ** (-i / n) / (2 * math.pi) for i in range(n)]  # per position
     factor = max(table)
-    ramp = [i for i in range(n) if 1 < table[i] < factor]
-    if factor <= 1 or len(ramp) < 2:
+    if factor <= 1:
         return None
+    for high, original in (USUAL, _fitted(table, turns, factor)):
+        made = [_llama3(turn * original, factor, high) for turn in turns]
+        if all(abs(a - b) <= CLOSE * b for a, b in zip(made, table, strict=True)):
+            return {
+                "rope_type": "llama3",
+                "factor": factor,
+                "low_freq_factor": 1.0,
+                "high_freq_factor": high,
+                "original_max_position_embeddings": original,
+            }
+    return None
+
+
+def _fitted(table: list[float], turns: list[float], factor: float) -> tuple[float, int]:
+    """high_freq_factor and original length by the line through the first and the last divisor between 1 and factor."""
+    ramp = [i for i, divisor in enumerate(table) if 1 < divisor < factor]
+    if len(ramp) < 2:
+        return USUAL
     # smooth = (turns · original − low) / (high − low) = (1/divisor − 1/factor) / (1 − 1/factor)
     smooth = {i: (1 / table[i] - 1 / factor) / (1 - 1 / factor) for i in ramp}
     first, last = ramp[0], ramp[-1]
     slope = (smooth[first] - smooth[last]) / (turns[first] - turns[last])
     at_zero = smooth[first] - slope * turns[first]
     if slope <= 0 or at_zero >= 0:
-        return None
+        return USUAL
     high = round(1 - 1 / at_zero, 3)
-    original = round(slope * (high - 1))
-    said = {
-        "rope_type": "llama3",
-        "factor": factor,
-        "low_freq_factor": 1.0,
-        "high_freq_factor": high,
-        "original_max_position_embeddings": original,
-    }
-    made = [_llama3(turn * original, factor, high) for turn in turns]
-    return said if all(abs(a - b) <= CLOSE * b for a, b in zip(made, table, strict=True)) else None
+    return high, round(slope * (high - 1))
 
 
 def _llama3(turns: float, factor: float, high: float) -> float:

@@ -9,7 +9,7 @@ import pytest
 from glasscli.checkpoint.gguf.blocks import DEQUANTISE
 from glasscli.checkpoint.gguf.tensor_types import BLOCKS, READABLE, TYPES
 
-VECTORS = np.load(Path(__file__).with_name("blocks.npz"))  # made by make_vectors.py
+VECTORS = np.load(Path(__file__).parents[2] / "data" / "gguf" / "blocks.npz")  # made by make_blocks.py beside it
 
 
 def half(value: float) -> bytes:

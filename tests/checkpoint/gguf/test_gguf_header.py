@@ -1,5 +1,6 @@
 """What a GGUF header says, against bytes written by hand after the format's description."""
 
+import os
 import struct
 import sys
 import time
@@ -8,7 +9,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gguf_files import BOOL, F32, F64, I8, I16, I32, I64, LIST, TEXT, U8, U16, U32, U64, As, Stored, gguf_bytes, text
+from helpers.gguf_files import (
+    BOOL,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    LIST,
+    TEXT,
+    U8,
+    U16,
+    U32,
+    U64,
+    As,
+    Stored,
+    gguf_bytes,
+    text,
+)
 
 from glasscli.checkpoint.gguf.header import Header, is_gguf, read_header
 from glasscli.checkpoint.gguf.values import Listed, shortest
@@ -83,9 +102,17 @@ def test_what_begins_otherwise_is_named(tmp_path: Path) -> None:
     assert "Git LFS pointer" in refused(tmp_path, b"version https://git-lfs.github.com/spec/v1\noid")
     assert "web page" in refused(tmp_path, b"<!DOCTYPE html>")
     assert "begins with b'NOPE'" in refused(tmp_path, b"NOPE" + bytes(60))
-    assert is_gguf(tmp_path / "m.gguf") is False
-    (tmp_path / "m.gguf").write_bytes(b"GGUF")
-    assert is_gguf(tmp_path / "m.gguf") is True
+
+
+def test_what_is_read_as_a_gguf(tmp_path: Path) -> None:
+    (tmp_path / "named").write_bytes(b"GGUF")
+    (tmp_path / "other").write_bytes(b"GGU")
+    (tmp_path / "folder.gguf").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    assert is_gguf(tmp_path / "named")
+    assert is_gguf(tmp_path / "absent.gguf")
+    for name in ("other", "absent", "folder.gguf", "pipe", "\0"):
+        assert not is_gguf(tmp_path / name)
 
 
 def test_other_versions_and_orders_of_bytes_are_named(tmp_path: Path) -> None:
