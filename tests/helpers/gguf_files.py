@@ -14,6 +14,14 @@ _CODES = {U8: "B", I8: "b", U16: "H", I16: "h", U32: "I", I32: "i", F32: "f", BO
 TYPE_NUMBERS = {"F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q8_0": 8, "BF16": 30}
 
 
+# What every header of a Llama says; a test adds to it or takes away.
+LLAMA = {
+    "general.architecture": "llama", "llama.block_count": 2, "llama.context_length": 64, "llama.embedding_length": 8,
+    "llama.feed_forward_length": 12, "llama.attention.head_count": 4, "llama.attention.head_count_kv": 2,
+    "llama.attention.layer_norm_rms_epsilon": 1e-5, "llama.vocab_size": 10,
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class As:
     """A value with the type that the file shall give it; `items` makes it a list of that type."""

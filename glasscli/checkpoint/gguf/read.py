@@ -34,6 +34,8 @@ def read(source: Origin) -> "NDArray[np.float32]":
         values = np.empty(info.shape, np.float32)
     except (MemoryError, ValueError):
         raise CheckpointError(f"{info.file}: no memory for {info.name} {list(info.shape)} in float32") from None
+    if not values.size:
+        return values
     n_rows = sum(rows.stop - rows.start for rows in source.rows)
     target: NDArray[Any] = values.T if source.turned_over else values.reshape(n_rows, -1)
     places = source.places()
@@ -56,8 +58,6 @@ def _slices(rows: Rows) -> "Iterator[NDArray[np.float32]]":
 
     info = rows.info
     n_numbers, block_bytes = BLOCKS[info.dtype]
-    if not math.prod(info.shape):
-        return
     if len(info.shape) < 2 and n_numbers > 1:  # a vector in blocks: its rows can't be told apart before
         length = math.prod(info.shape)
         whole = next(_slices(Rows(_as_matrix(rows), 0, 1)))
