@@ -55,7 +55,7 @@ def gemma2(said: dict[str, Any], header: Header, fields: Fields) -> None:
         "attn_logit_softcapping": fields.number("attn_logit_softcapping", 50.0),
         "final_logit_softcapping": fields.number("final_logit_softcapping", 30.0),
         "sliding_window": fields.whole("attention.sliding_window", 4096),
-        "layer_types": _types(fields, 2),
+        "layer_types": windows(fields, 2),
     }
 
 
@@ -67,7 +67,7 @@ def gemma3(said: dict[str, Any], header: Header, fields: Fields) -> None:
         "query_pre_attn_scalar": _scale(said, fields),
         "rope_local_base_freq": fields.number("rope.freq_base_swa", 10_000.0),
         "sliding_window": window or None,
-        "layer_types": _types(fields, 6) if window else [FULL] * fields.n_layers,
+        "layer_types": windows(fields, 6) if window else [FULL] * fields.n_layers,
     }
     if cap := fields.number("final_logit_softcapping", 0.0):
         said["final_logit_softcapping"] = cap
@@ -129,7 +129,7 @@ def olmo2(said: dict[str, Any], header: Header, fields: Fields) -> None:
     said |= {"hidden_act": "silu", "attention_bias": _has(header, "attn_q.bias")}
     if window := fields.whole("attention.sliding_window", 0, least=0):
         said |= {"model_type": "olmo3", "architectures": ["Olmo3ForCausalLM"]}
-        said |= {"sliding_window": window, "layer_types": _types(fields, 4)}
+        said |= {"sliding_window": window, "layer_types": windows(fields, 4)}
 
 
 def granite(said: dict[str, Any], header: Header, fields: Fields) -> None:
@@ -167,7 +167,7 @@ def _scale(said: dict[str, Any], fields: Fields) -> int:
     return int(said["head_dim"])
 
 
-def _types(fields: Fields, period: int) -> list[str]:
+def windows(fields: Fields, period: int) -> list[str]:
     """Which layers slide: by the file's list, else all but each `period`-th (or as often as the file says)."""
     flags = fields.flags_by_layer("attention.sliding_window_pattern")
     if flags is None:

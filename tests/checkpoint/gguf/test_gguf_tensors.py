@@ -1,5 +1,6 @@
 """Tensors in other forms than those of the converted models, and what can't be read."""
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +108,25 @@ def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
     checkpoint.path.unlink()
     with pytest.raises(CheckpointError, match="can't be read"):
         checkpoint.read(infos[0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_numbers", "n_bytes"), [(0, 1, 4), (1, 1, 2), (8, 32, 34), (12, 256, 144), (14, 256, 210)]
+)
+@pytest.mark.parametrize("name", ["attn_q", "ffn_up"])
+def test_reading_holds_the_result_and_no_second_copy(
+    name: str, kind: int, n_numbers: int, n_bytes: int, tmp_path: Path
+) -> None:
+    """Of the 16 MiB tensor's stored bytes, and of rows that are put back in order, some at a time."""
+    rows, columns = 4096, 1024
+    stored = Stored(bytes(rows * columns // n_numbers * n_bytes), (rows, columns), kind)
+    (tmp_path / "warm").mkdir()
+    read_all(block(tmp_path / "warm", {f"blk.0.{name}.weight": Stored(bytes(n_bytes * 8), (8, n_numbers), kind)}))
+    checkpoint = block(tmp_path, {f"blk.0.{name}.weight": stored})
+    infos = checkpoint.tensors()
+    tracemalloc.start()
+    found = checkpoint.read(infos[0])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.shape == (rows, columns)
+    assert found.nbytes <= peak <= found.nbytes + len(stored.data)
