@@ -6,11 +6,11 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from glasscli.budget.dtypes import dtype_named
 from glasscli.budget.engines import ENGINES, servers
 from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import MOST_LAYERS, Heads, Subject, divisors_near
 from glasscli.cli.kv_options import Asked
+from glasscli.dtypes import dtype_named
 from glasscli.errors import UsageError
 from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_counts
 

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from glasscli.generation.continuation import Step
     from glasscli.generation.loop import generate
     from glasscli.generation.sampling import SamplingParams
+    from glasscli.inspect.attribution import attribute
     from glasscli.inspect.dump import dump_attention, dump_decode
+    from glasscli.inspect.lens import read_lens
     from glasscli.inspect.measures import measure_heads
+    from glasscli.inspect.scoring import score_stories, score_text
     from glasscli.inspect.trace import LayerTrace, Trace
     from glasscli.model.attention import attend, attend_blocked, causal_mask
     from glasscli.model.llama import Llama
@@ -45,8 +48,11 @@ _HOMES = {
     "generation.continuation": ["Step"],
     "generation.loop": ["generate"],
     "generation.sampling": ["SamplingParams"],
+    "inspect.attribution": ["attribute"],
     "inspect.dump": ["dump_attention", "dump_decode"],
+    "inspect.lens": ["read_lens"],
     "inspect.measures": ["measure_heads"],
+    "inspect.scoring": ["score_stories", "score_text"],
     "inspect.trace": ["LayerTrace", "Trace"],
     "model.attention": ["attend", "attend_blocked", "causal_mask"],
     "model.llama": ["Llama"],
@@ -73,6 +79,7 @@ __all__ = [
     "UsageError",
     "attend",
     "attend_blocked",
+    "attribute",
     "cache_size",
     "causal_mask",
     "dump_attention",
@@ -84,6 +91,9 @@ __all__ = [
     "load_config",
     "load_model",
     "measure_heads",
+    "read_lens",
+    "score_stories",
+    "score_text",
 ]
 
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from glasscli.budget.answers import Answer
-from glasscli.budget.dtypes import dtype_named
 from glasscli.budget.fit import Fit
 from glasscli.budget.plan import Budget
 from glasscli.budget.subjects import Heads
 from glasscli.cli.views.kv_remarks import Said, decode_step, fits, hint, joined, label, notes, other_types, per_rank
 from glasscli.cli.views.screen import Screen
+from glasscli.dtypes import dtype_named
 from glasscli.units import decimal, format_bytes, short_bytes
 
 BARS = " ▏▎▍▌▋▊▉█"

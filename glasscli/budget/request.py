@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from glasscli.budget.dtypes import dtype_named
 from glasscli.budget.engines import ENGINES, engine_named
 from glasscli.config.families import Layout
+from glasscli.dtypes import dtype_named
 from glasscli.errors import UsageError
 
 if TYPE_CHECKING:

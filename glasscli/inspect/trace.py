@@ -127,12 +127,12 @@ class Trace:
             self._parts["mask"] = array
             return array
         inside = array[0] if layer is not None or place == "embedding" else array  # one sequence
-        shown = inside[..., self._to_halves] if place in PAIRED else inside
+        shown = inside.take(self._to_halves, axis=-1) if place in PAIRED else inside
         if self.edit is not None:
             edited = self.edit(layer, place, shown)
             if edited is not shown:
                 shown = np.asarray(edited, dtype=array.dtype)
-                inside = shown[..., self._to_pairs] if place in PAIRED else shown
+                inside = shown.take(self._to_pairs, axis=-1) if place in PAIRED else shown
                 array = inside[None] if array.ndim > inside.ndim else inside
         if place in self.places:
             self.kept[layer, place] = shown.copy()

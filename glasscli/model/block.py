@@ -73,16 +73,19 @@ def attention(normed_BTD: Array, weights: BlockWeights, layer: int, step: Step, 
     view = step.cache.update(layer, k_BKTE, v_BKTE)
     if view.mask is not None:
         at("mask", view.mask)
-    mixed, _ = attend(
+    by_attention = step.cache.stores[layer].by_attention
+    mixed, pattern = attend(
         q_BHTE,
         at("cache_k", view.keys),
         at("cache_v", view.values),
         view.mask,
         config.attention_scale,
         softcap=config.attention_softcap,
-        divide=at is not untouched,  # nobody asked for the shares of a run without a trace
+        divide=by_attention or at is not untouched,  # nobody asked for the shares of a run without a trace
         at=at,
     )
+    if by_attention:
+        step.cache.stores[layer].observe(pattern[:, :, 0])
     mixed = at("mix", mixed)
     concatenated = mixed.swapaxes(1, 2).reshape(n_batch, n_new, -1)
     return at("out", linear(concatenated, weights.out, weights.out_bias))

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glasscli.arrays import Array
+from glasscli.cache.choice import CacheChoice
+from glasscli.cache.chosen import chosen_stores
 from glasscli.cache.kv_cache import STORES, KVCache, MakeStore
 from glasscli.cache.layout import layout_of
 from glasscli.config.model_config import ModelConfig, RopeScaling
-from glasscli.errors import UsageError
+from glasscli.errors import ConfigError, UsageError
 from glasscli.model.block import Step, block, scaled
 from glasscli.model.decode import Decoder
 from glasscli.model.ops import norm
@@ -60,6 +62,21 @@ class Llama:
         """An empty cache that fits this model (default: as many tokens as it was trained for)."""
         return KVCache(self.layout, self.config.max_seq_len if max_tokens is None else max_tokens, batch, stores)
 
+    def chosen_cache(self, choice: CacheChoice, max_tokens: int | None = None, batch: int = 1) -> KVCache:
+        """An empty cache of the user's choice. How many heads share a key is a matter of the weights, not of this.
+
+        Raises:
+            ConfigError: the choice can't be for this model (`CacheChoice.check`), or positions that layers turn
+                differently are to be counted anew.
+        """
+        if choice.renumbered and set(self.config.ropes) != {self.config.rope}:
+            raise ConfigError("positions can be counted anew only where all layers rotate alike", "rope_parameters")
+        return self.new_cache(max_tokens, batch, chosen_stores(choice, self._turn_by))
+
+    def _turn_by(self, rows: Array, by: NDArray[np.intp]) -> Array:
+        """Rows [..., T, E] turned forward by so many positions each [T], as the first layer rotates."""
+        return rotate(np.ascontiguousarray(rows), rotations_at(self._frequencies[self.config.rope], by))
+
     def __call__(
         self,
         token_ids: Sequence[int],
@@ -101,9 +118,10 @@ class Llama:
             )
         if trace is None and len(token_ids) == 1 and cache.length and self.has_fast_form:
             return self._own_decoder().step(token_ids[0], cache)[None]
+        most = self._most_at_once(cache, len(token_ids) if trace is not None else None)
         streams, first = [], 0
         while first < len(token_ids):
-            stop = len(token_ids) if trace is not None else first + self._block_size(cache.length)
+            stop = first + (most or self._block_size(cache.length))
             x_TD = self._read(token_ids[first:stop], cache, trace)
             streams.append(x_TD[-1:] if last_only else x_TD)
             first = stop
@@ -160,6 +178,16 @@ class Llama:
         """For each layer what `make` makes of its frequencies, once for all layers that have the same."""
         made = {rope: make(frequency) for rope, frequency in self._frequencies.items()}
         return tuple(None if rope is None else made[rope] for rope in self.config.ropes)
+
+    def _most_at_once(self, cache: KVCache, asked: int | None) -> int | None:
+        """How many tokens to read at once if that is given: all with a trace, one where a cache goes by attention."""
+        if not any(store.by_attention for store in cache.stores):
+            return asked
+        if asked is not None and asked > 1:
+            raise UsageError(
+                "a cache that drops tokens by what was attended to reads one token at a time: trace one token"
+            )
+        return 1
 
     def _block_size(self, seen: int) -> int:
         most = LARGEST_SCORES // (self.config.n_heads * (seen + PREFILL_BLOCK))

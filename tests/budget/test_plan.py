@@ -8,12 +8,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from glasscli.budget.decode_read import decode_read
-from glasscli.budget.dtypes import DTYPES
 from glasscli.budget.fit import fit
 from glasscli.budget.plan import plan
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 from glasscli.config.families import Layout
+from glasscli.dtypes import DTYPES
 from glasscli.errors import ConfigError, UsageError
 from glasscli.specs.attention_specs import (
     CacheSpec,

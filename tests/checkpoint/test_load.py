@@ -44,7 +44,7 @@ def test_the_shipped_tokenizer_is_that_of_transformers() -> None:
     for text in ("Once upon a time", " two  spaces", "日本語 🙂", "", "a\n\nb"):
         assert loaded.encode(text) == theirs(text)["input_ids"]
     text = "a<|endoftext|>b"
-    assert loaded.encode(text, special=True) == theirs(text)["input_ids"]
+    assert loaded.encode(text, parse_special=True) == theirs(text)["input_ids"]
     assert loaded.encode(text) == theirs(text, split_special_tokens=True)["input_ids"]
 
 

@@ -74,6 +74,15 @@ def test_sharpness_of_a_decided_and_an_even_head() -> None:
     assert (even.entropy_bits, even.largest, even.saturated, even.gradient) == (1, 0.5, 0, 0.5)
 
 
+@pytest.mark.parametrize(("largest", "share"), [(0.5, 0), (0.9, 0), (0.989, 0), (0.991, 0.5), (1.0, 0.5)])
+def test_a_row_has_decided_past_99_per_cent(largest: float, share: float) -> None:
+    """The screen's column is called `> .99`. Row 0, which sees itself alone, is no decision and is left out."""
+    pattern = np.array([[1, 0, 0], [0.5, 0.5, 0], [1 - largest, largest, 0]])
+    facts = sharpness(np.zeros((3, 3)), causal_mask(3, 3, 0), pattern, 0)
+    assert facts.saturated == share
+    assert facts.largest == pytest.approx((0.5 + max(largest, 1 - largest)) / 2)
+
+
 def test_scores_whose_weight_is_lost_to_rounding_count_in_their_spread() -> None:
     scores = np.array([[0, 0], [0, 200]], np.float32)
     facts = sharpness(scores, causal_mask(2, 2, 0), softmax(scores), 0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from glasscli.budget.dtypes import ALIASES, DTYPES, dtype_named, row_bytes
+from glasscli.dtypes import ALIASES, DTYPES, dtype_named, row_bytes
 from glasscli.errors import ConfigError, UsageError
 
 # name, elements, bytes: a ggml block is two bytes of scale (and two of minimum or sum) and the packed elements
