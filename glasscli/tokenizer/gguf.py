@@ -108,7 +108,7 @@ class Vocabulary:
         value = self._metadata.get(f"{KEYS}{name}")
         if value is None and default is not None:
             return default
-        if not hasattr(value, "read"):
+        if value is None or not hasattr(value, "read"):
             raise self.error(f"{KEYS}{name} {'is missing' if value is None else 'is no list'}")
         try:
             items: list[Any] = value.read()
