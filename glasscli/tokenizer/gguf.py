@@ -1,5 +1,7 @@
 """The tokenizer in a GGUF's header, made into one of the `tokenizers` package. Knows no file and no model.
 
+Metadata come as the header has them: a list is an object whose `read()` gives its items.
+
 Two kinds: byte-level pairs with a list of merges (`gpt2`), and SentencePiece with scores (`llama`).
 """
 
@@ -7,7 +9,6 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from glasscli.checkpoint.gguf.values import Listed
 from glasscli.errors import CheckpointError, TokenizerError
 from glasscli.tokenizer.pre_tokenizers import PRE_TOKENIZERS, PreTokenizer
 from glasscli.tokenizer.scores import merges as merges_by_score
@@ -63,7 +64,7 @@ def end_ids(metadata: Mapping[str, Any], source: str) -> list[int]:
     Raises:
         TokenizerError: the vocabulary can't be read.
     """
-    if not isinstance(metadata.get(f"{KEYS}tokens"), Listed):
+    if not hasattr(metadata.get(f"{KEYS}tokens"), "read"):
         return []
     vocabulary = Vocabulary(metadata, source)
     named = [vocabulary.id_of(name) for name in ("eos", "eot", "eom")]
@@ -107,10 +108,10 @@ class Vocabulary:
         value = self._metadata.get(f"{KEYS}{name}")
         if value is None and default is not None:
             return default
-        if not isinstance(value, Listed):
+        if value is None or not hasattr(value, "read"):
             raise self.error(f"{KEYS}{name} {'is missing' if value is None else 'is no list'}")
         try:
-            items = value.read()
+            items: list[Any] = value.read()
         except CheckpointError as error:
             raise TokenizerError(str(error)) from None
         if items and type(items[0]) is not kind:

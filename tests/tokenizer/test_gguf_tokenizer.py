@@ -66,7 +66,7 @@ def test_every_way_to_cut_is_tried() -> None:
 def test_scores_give_llama_cpps_ids(prefix: bool, special: bool, tmp_path: Path) -> None:
     tokenizer = made(tmp_path, TRUTH["llama"], add_space_prefix=prefix)
     for text, expected in zip(TRUTH["texts"], TRUTH["ids"][f"scores, prefix {prefix}, special {special}"], strict=True):
-        assert tokenizer.encode(text, special=special) == expected, text
+        assert tokenizer.encode(text, parse_special=special) == expected, text
         if "<user>" not in text:  # after it another space is put in front, which nothing takes off again
             assert tokenizer.decode(expected) == text
 
@@ -87,7 +87,7 @@ def test_a_tokenizer_json_comes_back(tmp_path: Path) -> None:
     found, expected = made(tmp_path, metadata), Tokenizer(original)
     for text in TEXTS:
         for special in (False, True):
-            assert found.encode(text, special=special) == expected.encode(text, special=special)
+            assert found.encode(text, parse_special=special) == expected.encode(text, parse_special=special)
     for attribute in ("kind", "vocab_size", "special_ids", "added_ids", "spelling"):
         assert getattr(found, attribute) == getattr(expected, attribute)
     assert [found.piece(i) for i in range(found.vocab_size)] == tokens
@@ -126,7 +126,7 @@ def test_phi_3s_marks_swallow_what_follows(tmp_path: Path) -> None:
     text = "<|end|>  \n x"
     usual = made(tmp_path, TRUTH["gpt2"], pre="gpt-2")
     phi = made(tmp_path, TRUTH["gpt2"] | {"general.name": "Phi-3 mini"}, pre="gpt-2")
-    assert phi.encode(text, special=True) == usual.encode("<|end|>x", special=True)
+    assert phi.encode(text, parse_special=True) == usual.encode("<|end|>x", parse_special=True)
     assert phi.encode(text) == usual.encode(text)
 
 
