@@ -4,6 +4,7 @@ Reads headers, never numbers, and needs no NumPy.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -98,7 +99,7 @@ def read_facts(folder: str | Path) -> Facts:
     config = checkpoint.config()
     notes: list[str] = []
     needed = load_tensors(checkpoint, config, notes).infos
-    tensors = tuple(sorted(needed.values(), key=lambda info: (info.file.name, info.start)))
+    named = sorted(needed.items(), key=lambda item: (item[1].file.name, item[1].start))
     try:
         tokenizer = tokenizer_facts(checkpoint.tokenizer(), config.vocab_size)
     except TokenizerError as error:
@@ -111,8 +112,8 @@ def read_facts(folder: str | Path) -> Facts:
         folder=checkpoint.path,
         config=config,
         tied=tensor_name(config, "head") not in needed,
-        tensors=tensors,
-        parts=_parts(config, tensors),
+        tensors=tuple(info for _, info in named),
+        parts=_parts(config, named),
         cache_bytes_per_token=_cache_bytes(config, 1),
         cache_context_bytes=_cache_bytes(config, config.max_seq_len),
         tokenizer=tokenizer,
@@ -134,14 +135,14 @@ def part_of(role: str) -> str:
     return PART_OF_MATRIX.get(role, role)
 
 
-def _parts(config: ModelConfig, tensors: tuple[TensorInfo, ...]) -> tuple[Part, ...]:
+def _parts(config: ModelConfig, named: Sequence[tuple[str, TensorInfo]]) -> tuple[Part, ...]:
     roles = {name: role for role, name, _, _ in expected_tensors(replace(config, tied=False))}
     parts = []
     for name in PARTS:
-        own = [info for info in tensors if part_of(roles[info.name]) == name]
+        own = [info for tensor, info in named if part_of(roles[tensor]) == name]
         if own:
             parts.append(Part(name, sum(info.n_elements for info in own), sum(info.n_bytes for info in own)))
-    assert sum(part.n_parameters for part in parts) == sum(math.prod(info.shape) for info in tensors)
+    assert sum(part.n_parameters for part in parts) == sum(math.prod(info.shape) for _, info in named)
     return tuple(parts)
 
 

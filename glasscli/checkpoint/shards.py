@@ -13,7 +13,10 @@ from glasscli.untrusted_files import disguise, file_inside, model_folder, quoted
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-FOLLOWS_FROM_CONFIG = ".rotary_emb.inv_freq"  # the end of a name; old exports carry these tensors
+# Ends of names: old exports carry rotary frequencies and triangular masks, which a config says already.
+FOLLOWS_FROM_CONFIG = (
+    ".rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias",
+)  # fmt: skip
 
 
 def list_tensors(folder: str | Path) -> list[TensorInfo]:

@@ -7,7 +7,6 @@ past 16 MiB. The tests measure both.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from glasscli.checkpoint.checkpoint import Checkpoint
@@ -30,7 +29,7 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
     Whoever builds a model from it holds the model and one tensor, never two models. Asking twice reads twice.
 
     Attributes:
-        infos: what the headers say of each.
+        infos: what the headers say of each, by the architecture's names.
     """
 
     def __init__(self, checkpoint: Checkpoint, infos: Mapping[str, TensorInfo]) -> None:
@@ -85,7 +84,7 @@ def _by_our_names(infos: Iterable[TensorInfo], row: Architecture) -> dict[str, T
     bare = row.prefix and not any(name.startswith(row.prefix) for name in found)
     head = row.names["head"] + ".weight"
     names = {name: row.prefix + name if bare and name != head else name for name in found} | dict(row.other_names)
-    return {names[name]: replace(info, name=names[name]) for name, info in found.items()}
+    return {names[name]: info for name, info in found.items()}
 
 
 def _needed(checkpoint: Checkpoint, config: ModelConfig, infos: Mapping[str, TensorInfo]) -> dict[str, TensorInfo]:

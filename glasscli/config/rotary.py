@@ -93,7 +93,7 @@ def read_ropes(
 
 def _rope(given: Fields, read: Fields, row: Architecture, theta: float, head_dim: int, max_seq_len: int) -> RopeScaling:
     kind = given.get("rope_type", "type") or "default"
-    if kind == "su":  # Phi-3's first name for it
+    if kind == "su" or (kind == "yarn" and given.has("short_factor")):  # Phi-3's first names for it
         kind = "longrope"
     theta = given.positive("rope_theta", theta)
     partial = given.positive("partial_rotary_factor", read.positive("partial_rotary_factor", row.partial or 1.0))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from golden.make_families import N_LOGITS, N_TOKENS, POSITIONS, token_ids
 from helpers.family_configs import FAMILIES, longrope
-from helpers.family_models import random_model
+from helpers.family_models import random_model, random_tensors
 
-from glasscli import ConfigError, ModelConfig, UsageError, cache_size
+from glasscli import ConfigError, Llama, ModelConfig, UsageError, cache_size
 from glasscli.config.architectures import ARCHITECTURES
 
 STORED = json.loads((Path(__file__).parents[1] / "golden" / "families.json").read_text())["logits"]
@@ -107,3 +107,26 @@ def test_softcaps_that_are_null_are_off() -> None:
     assert (config.attention_softcap, config.logit_softcap) == (None, None)
     usual = {k: v for k, v in FAMILIES["gemma2"].items() if not k.endswith("softcapping")}
     assert ModelConfig.from_dict(usual).attention_softcap == 50
+
+
+@pytest.mark.parametrize("kind", ["phi3-longrope", "phi3"])
+def test_a_llama_that_rotates_a_part_of_its_heads_is_a_phi3_with_its_tensors_apart(kind: str) -> None:
+    given = {**FAMILIES[kind], "sliding_window": None, "rms_norm_eps": 1e-5}
+    if kind == "phi3":
+        given |= {"rope_parameters": {"rope_theta": 1e4, "partial_rotary_factor": 0.5}}
+    fused, apart = random_tensors(given), {}
+    config = ModelConfig.from_dict(given)
+    kv = config.n_kv_heads * config.head_dim
+    for name, array in fused.items():
+        if "qkv_proj" in name:
+            parts = np.split(array, [config.dim, config.dim + kv])
+            apart |= {name.replace("qkv", which): part for which, part in zip("qkv", parts, strict=True)}
+        elif "gate_up_proj" in name:
+            parts = np.split(array, 2)
+            apart |= {name.replace("gate_up", which): part for which, part in zip(("gate", "up"), parts, strict=True)}
+        else:
+            apart[name] = array
+    llama = Llama(ModelConfig.from_dict({**given, "model_type": "llama"}), apart)
+    phi3 = Llama(config, fused)
+    assert llama.config.rotary_dim < llama.config.head_dim
+    np.testing.assert_array_equal(llama(token_ids()), phi3(token_ids()))

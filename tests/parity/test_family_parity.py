@@ -1,11 +1,13 @@
 """Every family against transformers in float64: logits at every position, greedy tokens, folders, long texts."""
 
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from golden.make_families import PATH, made
 from helpers.family_configs import FAMILIES
 from helpers.model_folders import byte_level
 from test_llama import greedy, greedy_of, logits_of
@@ -118,3 +120,9 @@ def test_a_folder_that_transformers_wrote(kind: str, tmp_path: Path) -> None:
     loaded = load_model(tmp_path)
     ids = random_ids(40)
     np.testing.assert_allclose(loaded.model(ids), logits_of(theirs, ids), rtol=0, atol=2e-4)
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_the_stored_logits_are_what_transformers_computes(kind: str) -> None:
+    stored = json.loads(PATH.read_text())["logits"][kind]
+    np.testing.assert_allclose(made(kind), stored, rtol=0, atol=2e-6)
