@@ -27,10 +27,14 @@ if TYPE_CHECKING:
     from glasscli.generation.continuation import Step
     from glasscli.generation.loop import generate
     from glasscli.generation.sampling import SamplingParams
+    from glasscli.inspect.ablation import ablate_prompt, ablate_text
     from glasscli.inspect.attribution import attribute
+    from glasscli.inspect.circuits import find_feeds
+    from glasscli.inspect.comparison import compare
     from glasscli.inspect.dump import dump_attention, dump_decode
     from glasscli.inspect.lens import read_lens
     from glasscli.inspect.measures import measure_heads
+    from glasscli.inspect.patching import patch_parts, patch_stream
     from glasscli.inspect.scoring import score_stories, score_text
     from glasscli.inspect.trace import LayerTrace, Trace
     from glasscli.model.attention import attend, attend_blocked, causal_mask
@@ -50,10 +54,14 @@ _HOMES = {
     "generation.continuation": ["Step"],
     "generation.loop": ["generate"],
     "generation.sampling": ["SamplingParams"],
+    "inspect.ablation": ["ablate_prompt", "ablate_text"],
     "inspect.attribution": ["attribute"],
+    "inspect.circuits": ["find_feeds"],
+    "inspect.comparison": ["compare"],
     "inspect.dump": ["dump_attention", "dump_decode"],
     "inspect.lens": ["read_lens"],
     "inspect.measures": ["measure_heads"],
+    "inspect.patching": ["patch_parts", "patch_stream"],
     "inspect.scoring": ["score_stories", "score_text"],
     "inspect.trace": ["LayerTrace", "Trace"],
     "model.attention": ["attend", "attend_blocked", "causal_mask"],
@@ -79,20 +87,26 @@ __all__ = [
     "TokenizerError",
     "Trace",
     "UsageError",
+    "ablate_prompt",
+    "ablate_text",
     "attend",
     "attend_blocked",
     "attribute",
     "cache_size",
     "causal_mask",
+    "compare",
     "dump_attention",
     "dump_decode",
     "export_dump",
+    "find_feeds",
     "generate",
     "generate_batch",
     "layout_of",
     "load_config",
     "load_model",
     "measure_heads",
+    "patch_parts",
+    "patch_stream",
     "read_lens",
     "score_stories",
     "score_text",

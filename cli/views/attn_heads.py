@@ -20,8 +20,9 @@ from glasscli.cli.views.attn_page import (
 )
 from glasscli.inspect.checks import Check, check_layer
 from glasscli.inspect.dump import Dump
-from glasscli.inspect.head_roles import ENOUGH, Census, HeadReport
+from glasscli.inspect.head_roles import TIMES, Census, HeadReport
 from glasscli.inspect.measures import HeadMeasures
+from glasscli.inspect.probes import PROBE_SEED
 from glasscli.inspect.steps import explain, source_line, step_array, steps_of
 from glasscli.inspect.trace import LayerTrace
 
@@ -29,21 +30,25 @@ MAX_HEADS = 64  # on a terminal; a pipe gets all
 
 
 def heads_screen(page: Page, census: Census) -> list[Line]:
-    """The census, sorted by how well a head continues the probe."""
+    """The census, sorted by how well a head continues the probes."""
     reports = census.reports[:MAX_HEADS] if page.terminal else census.reports
     rows = [_row(page, report) for report in reports]
     uniform = _numbers(page, census.uniform_text, census.uniform_probe, DIM)
     rows.append([("uniform", DIM), ("", ""), ("", ""), *uniform])
-    names = ("head", "kv", "role", "induct", "dup", "prev", "self", "sink", "entropy", "reach")
-    over = ["", "", "", "probe", "probe", *["text"] * 5]
-    right = (False, False, False, *[True] * 7)
+    names = ("head", "kv", "role", "induct", "dup", "induct", "prev", "self", "sink", "entropy", "reach")
+    over = ["", "", "", "probe", "probe", *["text"] * 6]
+    right = (False, False, False, *[True] * 8)
     lines = table([[(name, DIM) for name in over], [(name, DIM) for name in names], *rows], right)
     if not fits(page, lines):
-        lines = _stacked(page, names, rows)
-    n_probe = len(census.probe_ids) // 2
+        lines = _stacked(
+            page, (*names[:3], *(f"{a} {b}" for a, b in zip(over[3:5], names[3:5], strict=True)), *names[5:]), rows
+        )
+    n_probes, n_tokens = len(census.probe_ids), len(census.probe_ids[0]) // 2
+    behind = ", behind the opening mark" if len(census.probe_ids[0]) % 2 else ""
+    probe = f"probe   {n_tokens} random tokens, twice{behind}; mean of {n_probes} draws (seed {PROBE_SEED})"
     n_layers = max(report.layer for report in census.reports) + 1
     title = (f"{n_layers} layers", f"{len(census.reports)} heads", "sorted by induction on the probe")
-    head = wrap(page.safe(f"probe   {n_probe} random tokens, twice (seed 0)"), page.width, "        ", DIM, first="")
+    head = wrap(page.safe(probe), page.width, "        ", DIM, first="")
     head += [[], *flow(page, title, "  ", HEAD)]
     left = len(census.reports) - len(reports)
     more = [[(page.safe(f" … {left} more heads (all of them in a pipe, or with --json)"), DIM)]] if left else []
@@ -61,7 +66,7 @@ def _row(page: Page, report: HeadReport) -> list[Span]:
 
 
 def _numbers(page: Page, text: HeadMeasures, probe: HeadMeasures, style: str) -> list[Span]:
-    shares = (probe.induct, probe.dup, text.prev, text.self_weight, text.sink)
+    shares = (probe.induct, probe.dup, text.induct, text.prev, text.self_weight, text.sink)
     reach = "–" if text.reach is None else f"{text.reach:.1f}"
     cells = [*(share(value) for value in shares), percent(page, text.entropy_share), reach]
     return [(page.safe(cell), style) for cell in cells]
@@ -84,14 +89,16 @@ def _evidence(page: Page, census: Census) -> list[Line]:
     best = census.reports[0]
     if found:
         text = "Induction heads: " + ", ".join(
-            f"{r.layer}.{r.text.head} ({share(r.probe.induct)}, {(r.probe.induct or 0) / base:.0f} × uniform)"
+            f"{r.layer}.{r.text.head} ({share(r.probe.induct)} ± {share(r.probed.induct_sd)}, "
+            f"{(r.probe.induct or 0) / base:.1f} × uniform)"
             for r in found
         )
-        text += ". In the second half of the probe that share of their weight is on the token that came next before."
+        text += ". In the second half of a probe that share of their weight is on the token that came next before."
     else:
         text = (
-            f"No induction head: none puts {share(ENOUGH)} of its weight on the token that came next before. "
-            f"Nearest is {best.layer}.{best.text.head} with {share(best.probe.induct)} (uniform {share(base)})."
+            f"No induction head: none surely puts {TIMES:.0f} times as much weight as chance on the token that came "
+            f"next before. Nearest is {best.layer}.{best.text.head} with {share(best.probe.induct)} "
+            f"± {share(best.probed.induct_sd)} (uniform {share(base)})."
         )
     return wrap(page.safe(text), page.width, " ")
 

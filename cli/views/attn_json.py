@@ -39,10 +39,10 @@ def view_document(ask: Ask, dump: Dump) -> dict[str, Any]:
 def census_document(census: Census, model: dict[str, Any], prompt: str) -> dict[str, Any]:
     """All heads, sorted as on the screen. `model` says which one, see `describe_model`."""
     return {
-        "schema": "glass.heads/1",
+        "schema": "glass.heads/2",
         "model": model,
         "prompt": prompt,
-        "probe_ids": list(census.probe_ids),
+        "probe_ids": [list(ids) for ids in census.probe_ids],
         "heads": [
             {
                 "layer": r.layer,
@@ -50,6 +50,7 @@ def census_document(census: Census, model: dict[str, Any], prompt: str) -> dict[
                 "role": r.role,
                 "text": measures_entry(r.text),
                 "probe": measures_entry(r.probe),
+                "probe_sd": {"induct": r.probed.induct_sd, "dup": r.probed.dup_sd},
             }
             for r in census.reports
         ],

@@ -23,8 +23,8 @@ from glasscli.arrays import Array
 from glasscli.generation.prompts import read_prompt
 from glasscli.inspect.checks import TOLERANCE
 from glasscli.inspect.dump import Token
-from glasscli.inspect.lens import pick_position, watch
 from glasscli.inspect.predictions import log_softmax, tokens_of
+from glasscli.inspect.runs import pick_position, watch
 from glasscli.inspect.trace import Edit, Place
 from glasscli.model.ops import Norm
 

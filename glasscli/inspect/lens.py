@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glasscli.arrays import Array
-from glasscli.errors import UsageError
 from glasscli.generation.prompts import read_prompt
-from glasscli.inspect.dump import Token, check_size
+from glasscli.inspect.dump import Token
 from glasscli.inspect.predictions import Guess, entropy_bits, guesses, log_softmax, ranks_of, tokens_of
-from glasscli.inspect.trace import Edit, Trace
+from glasscli.inspect.runs import pick_position, watch
+from glasscli.inspect.trace import Edit
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
@@ -95,30 +95,6 @@ def read_lens(
         for rows, x_D, logits_V in zip(found, x_TD, loaded.model.logits(x_TD), strict=True):
             rows.append(_row(loaded, layer, place, x_D, logits_V, token, n_top))
     return tuple(Lens(tokens, at, tuple(rows)) for at, rows in zip(places, found, strict=True))
-
-
-def watch(loaded: "LoadedModel", ids: Sequence[int], places: Sequence[str], edit: Edit | None = None) -> Trace:
-    """Run `ids` and keep `places` of all layers.
-
-    Raises:
-        SizeError: the run would hold more than 2 GiB of scores.
-    """
-    check_size(loaded.config, len(ids), len(ids), 1)
-    trace = Trace(places=places, edit=edit)
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused where it is read
-        loaded.model(ids, trace=trace)
-    return trace
-
-
-def pick_position(position: int, n_tokens: int) -> int:
-    """A position as it counts from 0.
-
-    Raises:
-        UsageError: there is none.
-    """
-    if not -n_tokens <= position < n_tokens:
-        raise UsageError(f"there is no position {position}: the prompt has {n_tokens} tokens, 0 to {n_tokens - 1}")
-    return position % n_tokens
 
 
 def _row(

@@ -15,7 +15,7 @@ import numpy as np
 from glasscli.arrays import Array
 from glasscli.cache.choice import CacheChoice
 from glasscli.errors import UsageError
-from glasscli.quality.measures import Chunk, Divergence, compare, mean_nats
+from glasscli.quality.divergence import Chunk, Divergence, compare, mean_nats
 from glasscli.quality.merged import merged_model
 
 if TYPE_CHECKING:

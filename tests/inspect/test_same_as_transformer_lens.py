@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from glasscli import LoadedModel, load_model
+from glasscli.inspect.ablation import ablate_prompt
 from glasscli.inspect.attribution import attribute
 from glasscli.inspect.dump import token_of
 from glasscli.inspect.lens import read_lens
+from glasscli.inspect.patching import Patching, patch_parts, patch_stream
 
 THEIRS = json.loads((Path(__file__).parent / "transformer_lens.json").read_text())
 CLOSE = 1e-4  # theirs are float64, ours float32
@@ -44,3 +46,29 @@ def test_direct_logit_attribution(shipped: LoadedModel) -> None:
     for label, value in expected.items():
         assert found[label] == pytest.approx(value, abs=CLOSE), label
     assert ours.logit == pytest.approx(theirs["logit difference"], abs=CLOSE)
+
+
+def test_every_part_removed(shipped: LoadedModel) -> None:
+    """Their hooks write zeros into hook_z and hook_mlp_out."""
+    for at, name in enumerate("ab"):
+        token = token_of(shipped.tokenizer, THEIRS[name])
+        found = ablate_prompt(shipped, THEIRS["prompt"], token=token).effects
+        assert {effect.part.label for effect in found} == THEIRS["removed"].keys()
+        for effect in found:
+            assert effect.watched.logprob == pytest.approx(THEIRS["removed"][effect.part.label][at], abs=CLOSE)
+
+
+def test_every_part_patched(shipped: LoadedModel) -> None:
+    """Their hooks write one run's hook_z or hook_resid_post into the other."""
+    for at, name in enumerate("ab"):
+        token = token_of(shipped.tokenizer, THEIRS[name])
+        prompts = THEIRS["prompt"], THEIRS["other"]
+        found = patches(patch_parts(shipped, *prompts, token=token))
+        found |= patches(patch_stream(shipped, *prompts, token=token, positions=[10]))
+        assert found.keys() >= THEIRS["patched"].keys()
+        for label, expected in THEIRS["patched"].items():
+            assert found[label] == pytest.approx(expected[at], abs=CLOSE), label
+
+
+def patches(patching: Patching) -> dict[str, float]:
+    return {patch.label: patch.watched.logprob for patch in patching.patches}

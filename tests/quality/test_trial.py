@@ -11,7 +11,7 @@ from glasscli.arrays import Array
 from glasscli.cache.choice import CacheChoice
 from glasscli.cache.choice_text import parse_choice
 from glasscli.checkpoint.load import LoadedModel
-from glasscli.quality.measures import kl_divergence
+from glasscli.quality.divergence import kl_divergence
 from glasscli.quality.merged import merged_model
 from glasscli.quality.trial import Trial, cut_chunks
 

@@ -7,7 +7,7 @@ import pytest
 
 from glasscli.arrays import Array
 from glasscli.errors import UsageError
-from glasscli.quality.measures import Chunk, compare, kl_divergence, log_softmax, mean_nats, standard_error
+from glasscli.quality.divergence import Chunk, compare, kl_divergence, log_softmax, mean_nats, standard_error
 
 
 def logits_of(*rows: list[float]) -> Array:
