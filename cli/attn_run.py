@@ -15,7 +15,7 @@ from glasscli.export import check_export, export_dump
 from glasscli.export.document import check_json_size, document
 from glasscli.generation.prompts import ContextError, Overflow, read_prompt
 from glasscli.inspect.dump import Dump, SizeError, dump_attention, dump_decode, take_rows
-from glasscli.inspect.steps import STEPS, find_step
+from glasscli.inspect.steps import check_step, find_step, steps_of
 
 DEMO = "The cat saw the dog. The cat"  # a repeat, so that dup and induct have something to measure
 
@@ -28,6 +28,9 @@ def run(ask: Ask) -> None:
         if step != "jacobian":
             find_step(step)
     loaded = load_model(ask.model)
+    for step in ask.steps:
+        if step != "jacobian":
+            check_step(step, loaded.config)
     if ask.output is not None:
         spare_model(ask.output, loaded.folder)
     text = DEMO if ask.prompt is None else prompt_text(ask.prompt)
@@ -45,7 +48,8 @@ def run(ask: Ask) -> None:
     try:
         if ask.as_json and ask.view is None:
             rows = pick_rows(ask.rows, len(ids) - 1 if ask.decode else 0, len(ids))
-            check_json_size(loaded.config, rows[1] - rows[0], rows[1], len(layers), steps or tuple(STEPS))
+            every = steps or tuple(steps_of(loaded.config))
+            check_json_size(loaded.config, rows[1] - rows[0], rows[1], len(layers), every)
         dump = make_dump(ask, loaded, text, ids, layers, new_ids)
         finish(ask, loaded, dump, steps)
     except SizeError as error:
@@ -111,7 +115,7 @@ def finish(ask: Ask, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> N
 
         write_json(view_document(ask, with_hash(loaded, dump)), indent=None)
     elif ask.as_json:
-        write_json(document(with_hash(loaded, dump), steps or tuple(STEPS), ask.names), indent=None)
+        write_json(document(with_hash(loaded, dump), steps or tuple(steps_of(loaded.config)), ask.names), indent=None)
     elif ask.output is not None:
         size = export_dump(with_hash(loaded, dump), ask.output, steps=steps or None, names=ask.names)
         if not ask.quiet:

@@ -90,7 +90,7 @@ def command(
         "ignore_eos": ignore_eos,
         "overflow": overflow.value,
         "use_cache": not no_cache,
-        "special": special,
+        "parse_special": special,
         "n_top": logprobs if logprobs is not None else RUNNERS_UP if show is o.Show.probs else 0,
     }
     look = Look(show, as_json, as_jsonl, color, echo, quiet)

@@ -29,8 +29,17 @@ def command(
     """Show what a model folder holds: settings, parameters, tensors, cache bytes per token, tokenizer, files."""
     from glasscli.checkpoint.facts import read_facts
     from glasscli.checkpoint.load import shipped_folder
+    from glasscli.checkpoint.outline import read_outline
+    from glasscli.errors import ConfigError
 
-    facts = read_facts(model or shipped_folder())
+    folder = model or shipped_folder()
+    try:
+        facts = read_facts(folder)
+    except ConfigError as refusal:
+        from glasscli.cli.views.info_outline import show_outline
+
+        show_outline(read_outline(folder, refusal), every, as_json, color, quiet)
+        return
     if as_json:
         from glasscli.cli.views.info_json import document
 

@@ -1,6 +1,8 @@
 """`glass kv-budget`: how big is the KV cache? Parse, ask the library, show."""
 
 import shlex
+from pathlib import Path
+from typing import Any
 
 from glasscli.budget.answers import Answer, answer
 from glasscli.budget.emit import command_line
@@ -29,6 +31,7 @@ Settings of an engine (-s NAME=VALUE):
 Examples:
   glass kv-budget --hq 32 --hkv 8 --ctx 8k,128k
   glass kv-budget --config path/to/config.json --budget 24GiB --batch 4
+  glass kv-budget --config model-Q4_K_M.gguf --ctx 32k
   glass kv-budget --model deepseek-v3 --engine vllm --tp 8 --batch 64
   glass kv-budget --compare llama-2-70b,llama-3.1-70b,gemma-3-27b --sweep
   glass kv-budget --model llama-3.1-8b --k-dtype q8_0 --v-dtype q4_0 --emit llama.cpp"""
@@ -103,10 +106,21 @@ def subject_of(name: str, engine: str, path: bool) -> Subject:
     if not path:
         return from_name(name, engine)
     try:
-        return from_config(read_config(name), engine, "" if name == "-" else title_of(name))
+        return from_config(settings_at(name), engine, "" if name == "-" else title_of(name))
     except ConfigError as error:
         prefix = "" if str(error).startswith((name, "standard input")) else f"{parse.where(name)}: "
         raise ConfigError(f"{prefix}{error}", error.field) from None
+
+
+def settings_at(where: str) -> dict[str, Any]:
+    """What the file or folder at `where` says of a model: a config.json, or the header of a GGUF."""
+    from glasscli.checkpoint.gguf.header import is_gguf
+
+    if where == "-" or not is_gguf(Path(where)):
+        return read_config(where)
+    from glasscli.checkpoint.gguf.cache_settings import cache_settings
+
+    return cache_settings(where)
 
 
 def run_model(asked: o.Asked, settings: Settings, subject: Subject) -> int:

@@ -42,8 +42,8 @@ def command(
         raise UsageError('no text. Give one: glass tokenize "Once upon a time", or pipe one in.')
     text = prompt_text(text)
     tokenizer = open_checkpoint(model or shipped_folder()).tokenizer()
-    tokens = tokenize(tokenizer, text, special=special)
-    words = merged_words(tokenizer, text, special=special) if merges else None
+    tokens = tokenize(tokenizer, text, parse_special=special)
+    words = merged_words(tokenizer, text, parse_special=special) if merges else None
     if as_json:
         from glasscli.cli.views.tokenize_json import document
 

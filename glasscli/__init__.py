@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from glasscli.cache.kv_cache import KVCache
     from glasscli.cache.layout import layout_of
     from glasscli.checkpoint.load import LoadedModel, load_model
-    from glasscli.config.model_config import ModelConfig, RopeScaling, load_config
+    from glasscli.config.model_config import ModelConfig, load_config
+    from glasscli.config.rotary import RopeScaling
     from glasscli.errors import CheckpointError, ConfigError, GlassError, OutputError, TokenizerError, UsageError
     from glasscli.export import export_dump
     from glasscli.generation.batch import generate_batch
@@ -47,7 +48,8 @@ _HOMES = {
     "cache.kv_cache": ["KVCache"],
     "cache.layout": ["layout_of"],
     "checkpoint.load": ["LoadedModel", "load_model"],
-    "config.model_config": ["ModelConfig", "RopeScaling", "load_config"],
+    "config.model_config": ["ModelConfig", "load_config"],
+    "config.rotary": ["RopeScaling"],
     "errors": ["CheckpointError", "ConfigError", "GlassError", "OutputError", "TokenizerError", "UsageError"],
     "export": ["export_dump"],
     "generation.batch": ["generate_batch"],

@@ -17,7 +17,7 @@ from glasscli.errors import CheckpointError
     [
         ("pytorch_model.bin", "only pytorch_model.bin. glass reads safetensors"),
         ("pytorch_model.bin.index.json", "only pytorch_model.bin. glass reads safetensors"),
-        ("model-q4.gguf", "only GGUF. glass reads safetensors"),
+        ("model-q4.gguf", "only GGUF. Name the file itself"),
         ("adapter.safetensors", "but 'adapter.safetensors'"),
         ("readme.md", "no model.safetensors and no model.safetensors.index.json"),
     ],

@@ -50,7 +50,8 @@ def decode_screen(
 def _facts(page: Page, dump: Dump) -> list[Line]:
     position = dump.start
     per_token = 2 * 4 * dump.config.n_kv_heads * dump.config.head_dim
-    reads = f"reads {format_bytes(per_token * (position + 1))} of keys and values, adds {format_bytes(per_token)}"
+    n_keys = int(dump.layers[0].mask_TS[-1].sum())
+    reads = f"reads {format_bytes(per_token * n_keys)} of keys and values, adds {format_bytes(per_token)}"
     token = page.token(dump.tokens[position])
     chosen = f", and chose {page.token(dump.chosen[0])}" if dump.chosen else ""
     return wrap(page.safe(f"query {token} {reads}{chosen}"), page.width, "  ", first=" ")
@@ -75,7 +76,7 @@ def _compare(page: Page, dump: Dump, trace: LayerTrace, prefill: LayerTrace | No
 def _bars(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int]) -> list[Line]:
     position = dump.start
     weights = trace.pattern_HTS[list(heads), 0, : position + 1]
-    scores = trace.scores_HTS[list(heads), 0, : position + 1]
+    scores = np.stack([trace.seen_scores(head, 0) for head in heads])
     keys = _shown_keys(weights)
     labels = [page.token(dump.tokens[key]) for key in keys]
     n_digits = len(str(position))

@@ -23,7 +23,7 @@ from glasscli.inspect.dump import Dump
 from glasscli.inspect.head_roles import TIMES, Census, HeadReport
 from glasscli.inspect.measures import HeadMeasures
 from glasscli.inspect.probes import PROBE_SEED
-from glasscli.inspect.steps import STEPS, explain, source_line, step_array
+from glasscli.inspect.steps import explain, source_line, step_array, steps_of
 from glasscli.inspect.trace import LayerTrace
 
 MAX_HEADS = 64  # on a terminal; a pipe gets all
@@ -107,7 +107,7 @@ def explain_screen(page: Page, dump: Dump, trace: LayerTrace) -> list[Line]:
     """Each step with its equation, two sentences, what was found to be true, and the line of code."""
     checks = check_layer(trace, dump.config)
     lines: list[Line] = []
-    for number, (name, step) in enumerate(STEPS.items(), 1):
+    for number, (name, step) in enumerate(steps_of(dump.config, trace.layer).items(), 1):
         shape = " × ".join(str(n) for n in step_array(trace, name).shape)
         title = f"{number:>2}  {name} = {step.equation(dump.config)} · {shape} ({', '.join(step.axes)})"
         lines += [[], *wrap(page.safe(title), page.width, "      ", HEAD, first="")]

@@ -10,7 +10,7 @@ from glasscli.export.arrays import describe
 from glasscli.export.document import as_json, check_json_numbers, check_json_size, measures_entry
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.head_roles import Census
-from glasscli.inspect.steps import STEPS, explain, source_line
+from glasscli.inspect.steps import explain, source_line, steps_of
 from glasscli.inspect.trace import LayerTrace
 from glasscli.inspect.whatif import jacobian_facts, sharpness, what_if_pattern
 
@@ -60,7 +60,7 @@ def census_document(census: Census, model: dict[str, Any], prompt: str) -> dict[
 
 def _steps(dump: Dump) -> list[dict[str, Any]]:
     rows = []
-    for name, step in STEPS.items():
+    for name, step in steps_of(dump.config, dump.layers[0].layer).items():
         file, number, _ = source_line(step)
         text = explain(step, dump.config)
         equation, axes = step.equation(dump.config), list(step.axes)
@@ -81,16 +81,16 @@ def _check_size(ask: Ask, dump: Dump) -> None:
 def _jacobian(dump: Dump, trace: LayerTrace, head: int) -> dict[str, Any]:
     row = dump.n_queries - 1
     position = dump.start + row
-    jacobian, facts = jacobian_facts(trace.scores_HTS[head, row, : position + 1])
+    jacobian, facts = jacobian_facts(trace.seen_scores(head, row))
     about = {"layer": trace.layer, "head": head, "query": position}
     return {**about, "jacobian": as_json(jacobian), "properties": asdict(facts)}
 
 
 def _what_if(dump: Dump, trace: LayerTrace, change: str) -> dict[str, Any]:
-    scores, mask, pattern = what_if_pattern(trace, change, dump.config.head_dim)
+    scores, mask, pattern = what_if_pattern(trace, change, dump.config.score_scale, dump.config.attention_softcap)
     heads = []
     for head in range(dump.config.n_heads):
-        real = sharpness(trace.scores_HTS[head], trace.mask_TS, trace.pattern_HTS[head], dump.start)
+        real = sharpness(trace.last_scores[head], trace.mask_TS, trace.pattern_HTS[head], dump.start)
         other = sharpness(scores[head], mask, pattern[head], dump.start)
         heads.append({"head": head, "as_it_is": asdict(real), "changed": asdict(other)})
     return {"layer": trace.layer, "softmax": as_json(pattern), "heads": heads}

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from glasscli.cli.views.attn_page import ACCENT, DIM, HEAD, Line, Page, add, tint, wrap
 from glasscli.cli.views.cells import crop, pad
 from glasscli.inspect.dump import Dump
-from glasscli.inspect.steps import STEPS, step_array
+from glasscli.inspect.steps import STEPS, step_array, steps_of
 from glasscli.inspect.trace import LayerTrace
 
 _WRITTEN = 10**5  # larger numbers are shown with an exponent
@@ -17,10 +17,10 @@ _WRITTEN = 10**5  # larger numbers are shown with an exponent
 
 def step_numbers(page: Page, dump: Dump, trace: LayerTrace, name: str, heads: Sequence[int]) -> list[Line]:
     """Every number of step `name`: a block a head. `heads` count key/value heads where the step has those."""
-    step, values = STEPS[name], step_array(trace, name)
+    step, values = steps_of(dump.config, trace.layer)[name], step_array(trace, name)
     shape = " × ".join(str(n) for n in values.shape)
     title = f"{name} = {step.equation(dump.config)} · {shape} ({', '.join(step.axes)})"
-    title += " · before the mask" if name == "scores" else ""
+    title += " · before the mask" if name in ("scores", "softcap") else ""
     lines = wrap(page.safe(title), page.width, "  ", HEAD, first="")
     for heading, kv_head, block in _blocks(dump, name, values, heads):
         lines.append([])
@@ -29,7 +29,8 @@ def step_numbers(page: Page, dump: Dump, trace: LayerTrace, name: str, heads: Se
         first = 0 if name == "cache" else trace.start
         labels = [(first + i, page.token(dump.tokens[first + i])) for i in range(len(block))]
         keys = [page.token(token) for token in dump.tokens] if step.is_square else None
-        hidden = None if trace.mask_TS.shape != block.shape or name not in ("scores", "softmax") else ~trace.mask_TS
+        masked = trace.mask_TS.shape == block.shape and name in ("scores", "softcap", "softmax")
+        hidden = ~trace.mask_TS if masked else None
         lines += matrix(
             page, labels, block, keys, hidden if step.is_square else None, digits=3 if name == "softmax" else 2
         )

@@ -12,7 +12,7 @@ from glasscli.cli.views.attn_page import ACCENT, BAD, DIM, HEAD, Line, Page, Spa
 from glasscli.cli.views.cells import crop
 from glasscli.inspect.checks import Check, check_layer
 from glasscli.inspect.dump import Dump
-from glasscli.inspect.steps import STEPS, step_array
+from glasscli.inspect.steps import step_array, steps_of
 from glasscli.inspect.trace import LayerTrace
 
 
@@ -73,7 +73,7 @@ def text_lines(page: Page, text: str, n_tokens: int, demo: bool) -> list[Line]:
 def steps_table(page: Page, dump: Dump, trace: LayerTrace) -> list[Line]:
     """The steps in order: formula, shape, size of the numbers, and what was found to be true of them."""
     checks = check_layer(trace, dump.config)
-    rows = [_step_row(page, dump, trace, name, checks.get(name)) for name in STEPS]
+    rows = [_step_row(page, dump, trace, name, checks.get(name)) for name in steps_of(dump.config, trace.layer)]
     heads = ["step", "formula", "shape", "rms", "min", "max", "check"]
     right = (False, False, False, True, True, True, False)
     wide = table([[(name, DIM) for name in heads], *rows], right)
@@ -102,7 +102,7 @@ def _with_formulas(
 
 
 def _step_row(page: Page, dump: Dump, trace: LayerTrace, name: str, check: Check | None) -> list[Span]:
-    step, values = STEPS[name], step_array(trace, name)
+    step, values = steps_of(dump.config, trace.layer)[name], step_array(trace, name)
     shape = page.safe(" × ".join(str(n) for n in values.shape))
     row: list[Span] = [(name, ACCENT), (page.safe(step.equation(dump.config)), ""), (shape, "")]
     if name in ("cache", "mask"):

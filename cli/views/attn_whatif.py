@@ -23,15 +23,17 @@ from glasscli.cli.views.attn_page import (
     wrap,
 )
 from glasscli.cli.views.attn_screen import head_titles
+from glasscli.errors import UsageError
 from glasscli.inspect.checks import largest_difference, tiny
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.trace import LayerTrace
 from glasscli.inspect.whatif import Sharpness, jacobian_facts, sharpness, what_if_pattern
 from glasscli.model.attention import attend, attend_blocked
+from glasscli.specs.attention_specs import SlidingAttention
 from glasscli.units import format_bytes
 
 _WHY = {
-    "no-scale": "Without 1/√{E} scores spread √{E} = {root:.1f} times as far, and softmax decides sooner. A row that "
+    "no-scale": "Without {factor} scores spread {root}{times:.1f} times as far, and softmax decides sooner. A row that "
     "has decided passes almost no gradient back to q and k: Σ a·(1−a) falls.",
     "no-mask": "Without the mask a token could read the tokens it is to predict. 'ahead' is the weight that would "
     "go to them; the model never learned to use it.",
@@ -42,14 +44,15 @@ def what_if_screen(
     page: Page, dump: Dump, trace: LayerTrace, change: str, heads: Sequence[int], log: bool
 ) -> list[Line]:
     """The layer as it is beside the layer with `change`."""
-    group, head_dim = dump.config.group_size, dump.config.head_dim
-    scores, mask, pattern = what_if_pattern(trace, change, head_dim)
+    config = dump.config
+    group, scale = config.group_size, config.score_scale
+    scores, mask, pattern = what_if_pattern(trace, change, scale, config.attention_softcap)
     maps, rows = [], []
     for head in heads:
         kv = head // group
         maps.append(Map(head_titles(head, kv), trace.pattern_HTS[head], trace.mask_TS, kv))
         maps.append(Map((f"head {head} {change}", f"h{head} {change}", change), pattern[head], mask, kv))
-        real = sharpness(trace.scores_HTS[head], trace.mask_TS, trace.pattern_HTS[head], dump.start)
+        real = sharpness(trace.last_scores[head], trace.mask_TS, trace.pattern_HTS[head], dump.start)
         other = sharpness(scores[head], mask, pattern[head], dump.start)
         rows += _rows(page, head, kv, change, real, other)
     labels = [page.token(token) for token in dump.tokens]
@@ -61,7 +64,9 @@ def what_if_screen(
         numbers = table([head_row, *rows], (False, False, *[True] * 6), gap=1, indent=0)
     if not fits(page, numbers):
         numbers = _listed(page, names, rows)
-    why = _WHY[change].format(E=head_dim, root=head_dim**0.5)
+    factor = f"1/√{config.head_dim}" if config.attention_scale is None else f"the factor {scale:.4g}"
+    root = f"√{config.head_dim} = " if config.attention_scale is None else ""
+    why = _WHY[change].format(factor=factor, root=root, times=1 / scale)
     return [*lines, [], *numbers, [], *wrap(page.safe(why), page.width, " ", DIM)]
 
 
@@ -90,7 +95,7 @@ def jacobian_screen(page: Page, dump: Dump, trace: LayerTrace, head: int) -> lis
     """diag(a) − a·aᵀ of the dump's last row, and its properties as computed."""
     row = dump.n_queries - 1
     position = dump.start + row
-    jacobian, facts = jacobian_facts(trace.scores_HTS[head, row, : position + 1])
+    jacobian, facts = jacobian_facts(trace.seen_scores(head, row))
     labels = [page.token(dump.tokens[i]) for i in range(position + 1)]
     kv = head // dump.config.group_size
     where = f"layer {trace.layer} head {head} → kv {kv}"
@@ -117,11 +122,16 @@ def jacobian_screen(page: Page, dump: Dump, trace: LayerTrace, head: int) -> lis
 def blocked_screen(page: Page, dump: Dump, traces: Sequence[LayerTrace]) -> list[Line]:
     """Attention with an online softmax beside the plain one: largest difference, and peak memory of both."""
     block = max(4, min(64, len(dump.tokens) // 4))
+    for trace in traces:
+        if dump.config.attention_softcap is not None or isinstance(dump.config.specs[trace.layer], SlidingAttention):
+            what = "a window" if dump.config.attention_softcap is None else "a cap of its scores"
+            raise UsageError(f"--blocked computes attention over all tokens; layer {trace.layer} has {what}.")
+    scale = dump.config.score_scale
     rows: list[list[Span]] = [[(name, DIM) for name in ("layer", "shape", "plain", "blocked", page.safe("max Δ"))]]
     gaps, saved = [], []
     for trace in traces:
-        plain, plain_bytes = _peak(partial(_plain, trace))
-        mixed, mixed_bytes = _peak(partial(_blocked, trace, block))
+        plain, plain_bytes = _peak(partial(_plain, trace, scale))
+        mixed, mixed_bytes = _peak(partial(_blocked, trace, block, scale))
         gaps.append(largest_difference(plain, mixed))
         saved.append(plain_bytes > mixed_bytes)
         shape = page.safe(" × ".join(str(n) for n in trace.pattern_HTS.shape))
@@ -150,13 +160,13 @@ def _in_words(page: Page, row: Sequence[Span]) -> list[Line]:
     )
 
 
-def _plain(trace: LayerTrace) -> Array:
-    return attend(trace.rope_q_HTE, trace.cache_k_KSE, trace.cache_v_KSE, trace.mask_TS)[0]
+def _plain(trace: LayerTrace, scale: float) -> Array:
+    return attend(trace.rope_q_HTE, trace.cache_k_KSE, trace.cache_v_KSE, trace.mask_TS, scale)[0]
 
 
-def _blocked(trace: LayerTrace, block: int) -> Array:
+def _blocked(trace: LayerTrace, block: int, scale: float) -> Array:
     q_HTE, k_KSE, v_KSE = trace.rope_q_HTE, trace.cache_k_KSE, trace.cache_v_KSE
-    return attend_blocked(q_HTE, k_KSE, v_KSE, trace.start, q_block=block, k_block=block)
+    return attend_blocked(q_HTE, k_KSE, v_KSE, trace.start, q_block=block, k_block=block, scale=scale)
 
 
 def _peak(compute: Callable[[], Array]) -> tuple[Array, int]:

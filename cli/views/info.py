@@ -3,15 +3,16 @@
 import re
 from collections.abc import Sequence
 
-from glasscli.checkpoint.facts import Facts
+from glasscli.checkpoint.facts import Facts, TokenizerFacts
 from glasscli.checkpoint.load import SHIPPED, shipped_folder
 from glasscli.checkpoint.safetensors_file import TensorInfo
 from glasscli.cli.console import Color, is_terminal, note
 from glasscli.cli.views.screen import Screen
 from glasscli.config.model_config import ModelConfig
+from glasscli.specs.attention_specs import SlidingAttention
 from glasscli.units import format_bytes
 
-LAYER = re.compile(r"^(model\.layers\.)(\d+)(\..*)$")
+LAYER = re.compile(r"^(.*?\.)(\d+)(\..*)$")
 N_SHOWN = 6  # tokens of a kind to name; the JSON has all
 
 
@@ -19,7 +20,11 @@ def show(facts: Facts, every: bool, color: Color = Color.auto, quiet: bool = Fal
     """Write the page to stdout and notes to stderr; no line is wider than the terminal."""
     screen = Screen(color)
     dtypes = "+".join(sorted({info.dtype for info in facts.tensors}))
-    title = [f"{facts.n_parameters:,} parameters", f"{dtypes}, {format_bytes(facts.stored_bytes)}", "LlamaForCausalLM"]
+    title = [
+        f"{facts.n_parameters:,} parameters",
+        f"{dtypes}, {format_bytes(facts.stored_bytes)}",
+        facts.config.architecture.class_name,
+    ]
     shipped = facts.folder == shipped_folder()
     screen.say(f"{SHIPPED}, the model that comes with glass" if shipped else screen.plain(str(facts.folder)), "bold")
     screen.flow("", title, gap=3)
@@ -29,7 +34,7 @@ def show(facts: Facts, every: bool, color: Color = Color.auto, quiet: bool = Fal
     screen.blank()
     _parts(screen, facts)
     screen.blank()
-    _tensors(screen, facts.tensors, every)
+    tensor_table(screen, facts.tensors, every)
     if not quiet and is_terminal():
         screen.blank()
         screen.flow("try  ", ["--tensors (layer by layer)", "--json (exact)"], style="dim", gap=3)
@@ -44,13 +49,17 @@ def _sections(facts: Facts) -> list[tuple[str, list[str]]]:
     cache = [
         f"{format_bytes(per_token)} a token",
         f"= 2 × {config.n_layers} layers × {config.n_kv_heads} KV heads × {config.head_dim} × 4 B (float32)",
-        f"{format_bytes(per_token * config.max_seq_len)} at {config.max_seq_len:,} tokens",
+        f"{format_bytes(facts.cache_context_bytes)} at {config.max_seq_len:,} tokens",
     ]
+    windows = [spec.size for spec in config.specs if isinstance(spec, SlidingAttention)]
+    if windows:
+        sizes = " and ".join(f"{size:,}" for size in sorted(set(windows)))
+        cache.append(f"{len(windows):,} layers keep the last {sizes} tokens")
     return [
         ("layers", _layers(config)),
         ("rotary", _rotary(config)),
         ("head", ["the embedding, tied" if facts.tied else "a matrix of its own"]),
-        ("tokenizer", _tokenizer(facts)),
+        ("tokenizer", tokenizer_words(facts.tokenizer, facts.config.eos_ids)),
         ("KV cache", cache),
         ("files", [f"{name} {format_bytes(n_bytes)}" for name, n_bytes in facts.files]),
     ]
@@ -58,7 +67,8 @@ def _sections(facts: Facts) -> list[tuple[str, list[str]]]:
 
 def _layers(config: ModelConfig) -> list[str]:
     share = "each its own" if config.group_size == 1 else f"{config.group_size} share one"
-    biases = [name for name, on in (("attention", config.qkv_bias), ("MLP", config.mlp_bias)) if on]
+    attention = "attention" if config.out_bias else "q, k and v"
+    biases = [name for name, on in ((attention, config.qkv_bias), ("MLP", config.mlp_bias)) if on]
     return [
         f"{config.n_layers:,} layers",
         f"width {config.dim:,}",
@@ -70,10 +80,18 @@ def _layers(config: ModelConfig) -> list[str]:
 
 
 def _rotary(config: ModelConfig) -> list[str]:
-    rope = config.rope
+    rope, kinds = config.rope, set(config.ropes)
+    if kinds == {None}:
+        return ["none: positions have embeddings", f"context {config.max_seq_len:,}"]
     pieces = [rope.kind, f"theta {rope.theta:,g}", f"context {config.max_seq_len:,}"]
     if rope.kind != "default":
         pieces.insert(1, f"factor {rope.factor:g}")
+    if rope.partial != 1:
+        pieces.append(f"{config.rotary_dim} of {config.head_dim} numbers of a head")
+    pieces += [f"theta {other.theta:,g} in layers with a window" for other in kinds if other not in (None, rope)]
+    if None in kinds:
+        n_without = sum(other is None for other in config.ropes)
+        pieces.append(f"none in {n_without:,} layer{'s' * (n_without > 1)}")
     if rope.kind == "llama3":
         pieces.append(
             f"trained at {rope.original_max_seq_len:,}, frequencies {rope.low_freq_factor:g}–{rope.high_freq_factor:g}"
@@ -81,8 +99,8 @@ def _rotary(config: ModelConfig) -> list[str]:
     return pieces
 
 
-def _tokenizer(facts: Facts) -> list[str]:
-    found = facts.tokenizer
+def tokenizer_words(found: TokenizerFacts | None, eos_ids: Sequence[int]) -> list[str]:
+    """What a tokenizer does, and where a text ends."""
     if found is None:
         return ["can't be read"]
     names = dict(found.special)
@@ -91,7 +109,7 @@ def _tokenizer(facts: Facts) -> list[str]:
         pieces.append(f"special: {_some([f'{_short(name)} ({token_id})' for token_id, name in found.special])}")
     added = [_short(names.get(token_id, str(token_id))) for token_id in found.added_in_front]
     pieces.append(f"every text gets {_some(added)}" if added else "nothing is added to a text")
-    stops = [str(token_id) for token_id in facts.config.eos_ids]
+    stops = [str(token_id) for token_id in eos_ids]
     pieces.append(f"a text ends at id {_some(stops)}" if stops else "no id ends a text")
     if found.unused_ids:
         pieces.append(f"{len(found.unused_ids):,} rows of the embedding are no token")
@@ -127,7 +145,7 @@ def _parts(screen: Screen, facts: Facts) -> None:
             screen.flow(f"{row[0]:<9}  ", [f"{row[1]:>{len(rows[-1][1])}}", *row[2:]])
 
 
-def _tensors(screen: Screen, tensors: Sequence[TensorInfo], every: bool) -> None:
+def tensor_table(screen: Screen, tensors: Sequence[TensorInfo], every: bool) -> None:
     """A row a tensor, those that are alike in many layers in one row."""
     groups: dict[tuple[str, str, tuple[int, ...]], list[TensorInfo]] = {}
     for info in tensors:

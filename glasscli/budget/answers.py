@@ -38,8 +38,8 @@ def answer(subject: Subject, settings: Settings, available: int | None = None) -
     """
     budgets = tuple(settings.budget(subject, tokens) for tokens in settings.tokens)
     request = settings.request(subject)
-    held = {name.replace("bf16", "f16") for name in (budgets[0].k_dtype, budgets[0].v_dtype)}
-    names = [name for name in ENGINES[settings.engine].other_dtypes if held != {name}]
+    held = {as_large(name) for name in (budgets[0].k_dtype, budgets[0].v_dtype)}
+    names = [name for name in ENGINES[settings.engine].other_dtypes if held != {as_large(name)}]
     others = tuple((name, total(subject, settings, name)) for name in names)
     return Answer(
         subject,
@@ -49,6 +49,11 @@ def answer(subject: Subject, settings: Settings, available: int | None = None) -
         others,
         None if available is None else fit(request, available),
     )
+
+
+def as_large(name: str) -> str:
+    """The dtype that stands for all which are as large: nothing is learnt from a bf16 cache in f16."""
+    return "f16" if name == "bf16" else name
 
 
 def total(subject: Subject, settings: Settings, dtype: str) -> int | None:

@@ -42,9 +42,10 @@ class FullStore(ArrayStore):
             mask = (np.arange(seen) <= at[:, None])[:, None, None]
         return View(self._kv[0, :, :, :seen], self._kv[1, :, :, :seen], mask)
 
-    def append_one(self, kv_2KE: Array, start: int) -> tuple[Array, Array]:
+    def append_one(self, kv_2KE: Array, start: int) -> tuple[Array, Array, int]:
         self._one[:, :, start] = kv_2KE
-        return self._keys_KES[..., : start + 1], self._values_KSE[:, : start + 1]
+        seen = start + 1
+        return self._keys_KES[..., :seen], self._values_KSE[:, :seen], seen
 
     def bytes_held(self, length: int) -> int:
         return self._kv[:, 0, :, 0].nbytes * length

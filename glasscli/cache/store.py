@@ -14,6 +14,8 @@ import numpy as np
 from glasscli.arrays import Array, Mask
 from glasscli.specs.cache_spec import CacheSpec
 
+FEW_KEYS = 512
+
 # Turns keys [..., E] that move by some positions; None where keys carry no position.
 Turn = Callable[[Array], Array] | None
 
@@ -43,6 +45,7 @@ class Store(ABC):
     """
 
     max_tokens: int
+    by_attention: ClassVar[bool] = False  # drops tokens by what was attended to: takes one at a time, and is told
 
     @abstractmethod
     def __init__(self, spec: CacheSpec, max_tokens: int, batch: int) -> None:
@@ -61,10 +64,35 @@ class Store(ABC):
         T is 1 where there are several sequences; `starts` may then differ.
         """
 
-    def append_one(self, kv_2KE: Array, start: int) -> tuple[Array, Array]:
-        """`update` for one token of one sequence: keys [K, E, S] and values [K, S, E] it looks at, in any order."""
+    def append_one(self, kv_2KE: Array, start: int) -> tuple[Any, Any, int]:
+        """`update` for one token of one sequence.
+
+        Returns:
+            the keys and the values it looks at, in any order and as `score_one` and `mix_one` read them, and how many
+            they are. Those two read arrays [K, E, S] and [K, S, E] unless a subclass says otherwise.
+        """
         view = self.update(kv_2KE[0, None, :, None], kv_2KE[1, None, :, None], (start,))
-        return view.keys[0].swapaxes(1, 2), view.values[0]
+        assert view.mask is None
+        return view.keys[0].swapaxes(1, 2), view.values[0], view.keys.shape[2]
+
+    def score_one(self, q_KGE: Array, keys: Any, out_KGS: Array, room: Array) -> None:
+        """Dot products of one token's queries with the keys of `append_one`. `room`: floats to unpack into."""
+        if keys.shape[2] <= FEW_KEYS:
+            np.matmul(q_KGE, keys, out_KGS)
+        else:  # one product a head: OpenBLAS is slow at 2 × E × many
+            np.matvec(keys.swapaxes(1, 2)[:, None], q_KGE, out_KGS)
+
+    def mix_one(self, weights_KGS: Array, values: Any, out_KGE: Array, room: Array) -> None:
+        """The values of `append_one`, weighted and summed."""
+        np.matmul(weights_KGS, values, out_KGE)
+
+    def observe(self, pattern_BHS: Array) -> None:
+        """Hear what one token of each sequence attended to, if `by_attention`: shares of what `update` showed."""
+        assert not self.by_attention
+
+    def observe_one(self, weights_KGS: Array, sums_KG1: Array) -> None:
+        """The same for the token of `append_one`: weights, not yet divided by their sums."""
+        assert not self.by_attention
 
     @property
     @abstractmethod
@@ -133,3 +161,16 @@ class ArrayStore(Store):
 def causal_corner(n_new: int) -> Mask | None:
     """What new tokens see of each other: themselves and those before, bool [T, T]; None for one token alone."""
     return None if n_new == 1 else np.tri(n_new, dtype=np.bool)
+
+
+def side_by_side(views: Sequence[View]) -> View:
+    """What one token each of several sequences sees, as one view: shorter ones filled up with what nobody sees."""
+    most = max(view.keys.shape[2] for view in views)
+    keys = np.zeros((len(views), views[0].keys.shape[1], most, views[0].keys.shape[3]), np.float32)
+    values = np.zeros((*keys.shape[:3], views[0].values.shape[3]), np.float32)
+    seen = np.array([view.keys.shape[2] for view in views])
+    for index, view in enumerate(views):
+        assert view.mask is None
+        keys[index, :, : seen[index]], values[index, :, : seen[index]] = view.keys[0], view.values[0]
+    mask: Mask = (np.arange(most) < seen[:, None])[:, None, None]
+    return View(keys, values, mask, min(view.first for view in views))

@@ -58,10 +58,10 @@ class WindowStore(ArrayStore):
         mask = (np.arange(seen) <= starts[:, None])[:, None, None]
         return View(self._kv[0, :, :, :seen], self._kv[1, :, :, :seen], mask)
 
-    def append_one(self, kv_2KE: Array, start: int) -> tuple[Array, Array]:
+    def append_one(self, kv_2KE: Array, start: int) -> tuple[Array, Array, int]:
         self._kv[:, 0, :, start % self._places] = kv_2KE
         seen = min(start + 1, self._places)
-        return self._kv[0, 0, :, :seen].swapaxes(1, 2), self._kv[1, 0, :, :seen]
+        return self._kv[0, 0, :, :seen].swapaxes(1, 2), self._kv[1, 0, :, :seen], seen
 
     def bytes_held(self, length: int) -> int:
         return self._kv[:, 0, :, 0].nbytes * min(length, self._places)

@@ -119,6 +119,8 @@ def open_checkpoint(path: str | Path) -> Checkpoint:
     Raises:
         CheckpointError: nothing is there, or nothing that glass reads.
     """
+    from glasscli.checkpoint.gguf.checkpoint import GGUF
+    from glasscli.checkpoint.gguf.header import is_gguf
     from glasscli.checkpoint.hugging_face import HuggingFaceFolder
 
-    return HuggingFaceFolder(path)
+    return GGUF(path) if is_gguf(Path(path)) else HuggingFaceFolder(path)

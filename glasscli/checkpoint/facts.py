@@ -4,6 +4,7 @@ Reads headers, never numbers, and needs no NumPy.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +19,11 @@ from glasscli.tokenizer.tokenizer import Tokenizer
 
 CACHE_ITEM_BYTES = 4  # glass keeps keys and values in float32
 PARTS = ("embedding", "attention", "mlp", "norms", "head")
-PART_OF_MATRIX = dict.fromkeys(("q", "k", "v", "out"), "attention") | dict.fromkeys(("gate", "up", "down"), "mlp")
+PART_OF_MATRIX = {
+    **dict.fromkeys(("q", "k", "v", "qkv", "out"), "attention"),
+    **dict.fromkeys(("gate", "up", "gate_up", "down"), "mlp"),
+    "positions": "embedding",
+}
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ class Facts:
         tied: whether the embedding is the head, as the files decide it.
         tensors: those of the model, as stored, in the order of the files.
         cache_bytes_per_token: keys and values of one token in glass's cache.
+        cache_context_bytes: keys and values of as many tokens as the model was trained for.
         tokenizer: None if it can't be read; `notes` says why.
         files: name and bytes of each file that glass reads.
         notes: sentences worth telling that are no errors.
@@ -67,6 +73,7 @@ class Facts:
     tensors: tuple[TensorInfo, ...]
     parts: tuple[Part, ...]
     cache_bytes_per_token: int
+    cache_context_bytes: int
     tokenizer: TokenizerFacts | None
     files: tuple[tuple[str, int], ...]
     notes: tuple[str, ...]
@@ -92,27 +99,32 @@ def read_facts(folder: str | Path) -> Facts:
     config = checkpoint.config()
     notes: list[str] = []
     needed = load_tensors(checkpoint, config, notes).infos
-    tensors = tuple(sorted(needed.values(), key=lambda info: (info.file.name, info.start)))
+    named = sorted(needed.items(), key=lambda item: (item[1].file.name, item[1].start))
     try:
-        tokenizer = _tokenizer_facts(checkpoint.tokenizer(), config)
+        tokenizer = tokenizer_facts(checkpoint.tokenizer(), config.vocab_size)
     except TokenizerError as error:
         tokenizer = None
         notes.append(str(error))
     if tokenizer is not None and tokenizer.vocab_size > config.vocab_size:
         more = tokenizer.vocab_size - config.vocab_size
         notes.append(f"the tokenizer has {more:,} more tokens than the embedding has rows; a prompt can't use them")
-    cached = sum(tensor.rows * tensor.width for kind in layout_of(config) for tensor in kind.tensors(1))
     return Facts(
         folder=checkpoint.path,
         config=config,
         tied=tensor_name(config, "head") not in needed,
-        tensors=tensors,
-        parts=_parts(config, tensors),
-        cache_bytes_per_token=cached * CACHE_ITEM_BYTES,
+        tensors=tuple(info for _, info in named),
+        parts=_parts(config, named),
+        cache_bytes_per_token=_cache_bytes(config, 1),
+        cache_context_bytes=_cache_bytes(config, config.max_seq_len),
         tokenizer=tokenizer,
         files=tuple((path.name, path.stat().st_size) for path in checkpoint.files()),
         notes=tuple(notes),
     )
+
+
+def _cache_bytes(config: ModelConfig, n_tokens: int) -> int:
+    tensors = (tensor for kind in layout_of(config) for tensor in kind.tensors(n_tokens))
+    return CACHE_ITEM_BYTES * sum(tensor.rows * tensor.width for tensor in tensors)
 
 
 def part_of(role: str) -> str:
@@ -123,22 +135,23 @@ def part_of(role: str) -> str:
     return PART_OF_MATRIX.get(role, role)
 
 
-def _parts(config: ModelConfig, tensors: tuple[TensorInfo, ...]) -> tuple[Part, ...]:
+def _parts(config: ModelConfig, named: Sequence[tuple[str, TensorInfo]]) -> tuple[Part, ...]:
     roles = {name: role for role, name, _, _ in expected_tensors(replace(config, tied=False))}
     parts = []
     for name in PARTS:
-        own = [info for info in tensors if part_of(roles[info.name]) == name]
+        own = [info for tensor, info in named if part_of(roles[tensor]) == name]
         if own:
             parts.append(Part(name, sum(info.n_elements for info in own), sum(info.n_bytes for info in own)))
-    assert sum(part.n_parameters for part in parts) == sum(math.prod(info.shape) for info in tensors)
+    assert sum(part.n_parameters for part in parts) == sum(math.prod(info.shape) for _, info in named)
     return tuple(parts)
 
 
-def _tokenizer_facts(tokenizer: Tokenizer, config: ModelConfig) -> TokenizerFacts:
+def tokenizer_facts(tokenizer: Tokenizer, n_rows: int | None = None) -> TokenizerFacts:
+    """What is worth telling of a tokenizer, beside an embedding of `n_rows` where that is known."""
     return TokenizerFacts(
         kind=tokenizer.kind,
         vocab_size=tokenizer.vocab_size,
         special=tuple((i, tokenizer.piece_bytes(i).decode()) for i in sorted(tokenizer.special_ids)),
         added_in_front=tuple(tokenizer.encode("")),
-        unused_ids=tuple(tokenizer.unused_ids(config.vocab_size)),
+        unused_ids=() if n_rows is None else tuple(tokenizer.unused_ids(n_rows)),
     )

@@ -41,14 +41,14 @@ class LoadedModel:
         """The folder or file it was loaded from."""
         return self.checkpoint.path
 
-    def encode(self, text: str, *, special: bool = False) -> list[int]:
+    def encode(self, text: str, *, parse_special: bool = False) -> list[int]:
         """The ids of `text` (see `Tokenizer.encode`), each of which the model has an embedding for.
 
         Raises:
             UsageError: the text is not valid Unicode.
             TokenizerError: a token of the text has no row in the embedding.
         """
-        token_ids = self.tokenizer.encode(text, special=special)
+        token_ids = self.tokenizer.encode(text, parse_special=parse_special)
         self.check_ids(token_ids)
         return token_ids
 

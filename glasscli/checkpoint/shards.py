@@ -13,7 +13,10 @@ from glasscli.untrusted_files import disguise, file_inside, model_folder, quoted
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-FOLLOWS_FROM_CONFIG = ".rotary_emb.inv_freq"  # the end of a name; old exports carry these tensors
+# Ends of names: old exports carry rotary frequencies and triangular masks, which a config says already.
+FOLLOWS_FROM_CONFIG = (
+    ".rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias",
+)  # fmt: skip
 
 
 def list_tensors(folder: str | Path) -> list[TensorInfo]:
@@ -99,7 +102,7 @@ def _instead(folder: Path) -> str:
     if any(name.startswith("pytorch_model") and name.endswith((".bin", ".bin.index.json")) for name in names):
         return ", only pytorch_model.bin. glass reads safetensors: load it with transformers and save_pretrained"
     if any(name.endswith(".gguf") for name in names):
-        return ", only GGUF. glass reads safetensors, the files of the original model"
+        return ", only GGUF. Name the file itself, not its folder"
     others = [name for name in names if name.endswith(".safetensors")]
     if others:
         return f", but {quoted(others[0])}. Rename it, or add {INDEX}"

@@ -6,12 +6,13 @@ weight files (float16 becomes float32) and one tensor more, and 40 times the JSO
 past 16 MiB. The tests measure both.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from glasscli.checkpoint.checkpoint import Checkpoint
 from glasscli.checkpoint.safetensors_file import TensorInfo
 from glasscli.checkpoint.shards import FOLLOWS_FROM_CONFIG
+from glasscli.config.architecture import Architecture
 from glasscli.config.model_config import ModelConfig
 from glasscli.config.tensor_shapes import expected_tensors, tensor_name
 from glasscli.errors import CheckpointError
@@ -28,7 +29,7 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
     Whoever builds a model from it holds the model and one tensor, never two models. Asking twice reads twice.
 
     Attributes:
-        infos: what the headers say of each.
+        infos: what the headers say of each, by the architecture's names.
     """
 
     def __init__(self, checkpoint: Checkpoint, infos: Mapping[str, TensorInfo]) -> None:
@@ -66,7 +67,7 @@ def load_tensors(checkpoint: Checkpoint, config: ModelConfig, notes: list[str] |
         CheckpointError: a file is missing, damaged or leads outside the folder; a tensor is missing or has another
             shape or dtype.
     """
-    infos = {info.name: info for info in checkpoint.tensors()}
+    infos = _by_our_names(checkpoint.tensors(), config.architecture)
     needed = _needed(checkpoint, config, infos)
     extra = [name for name in infos if name not in needed and not name.endswith(FOLLOWS_FROM_CONFIG)]
     if config.tied and tensor_name(config, "head") in needed:
@@ -75,6 +76,15 @@ def load_tensors(checkpoint: Checkpoint, config: ModelConfig, notes: list[str] |
         some = ", ".join(quoted(name) for name in extra[:3]) + (", …" if len(extra) > 3 else "")
         notes.append(f"ignored {len(extra)} tensor{'s' * (len(extra) > 1)} that the model has no use for: {some}")
     return Tensors(checkpoint, needed)
+
+
+def _by_our_names(infos: Iterable[TensorInfo], row: Architecture) -> dict[str, TensorInfo]:
+    """Tensors by the architecture's names, where a file has another, or leaves the prefix out throughout."""
+    found = {info.name: info for info in infos}
+    bare = row.prefix and not any(name.startswith(row.prefix) for name in found)
+    head = row.names["head"] + ".weight"
+    names = {name: row.prefix + name if bare and name != head else name for name in found} | dict(row.other_names)
+    return {names[name]: info for name, info in found.items()}
 
 
 def _needed(checkpoint: Checkpoint, config: ModelConfig, infos: Mapping[str, TensorInfo]) -> dict[str, TensorInfo]:

@@ -3,38 +3,21 @@
 It knows settings, not weights, and imports no NumPy.
 """
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from glasscli.config.architecture import Architecture
+from glasscli.config.architecture import Architecture, Number
 from glasscli.config.architectures import ARCHITECTURES, LLAMA
 from glasscli.config.families import read_model
 from glasscli.config.families.fields import Fields, shown
+from glasscli.config.rotary import RopeScaling, read_ropes
 from glasscli.config.source import quantization_beside, read_object
 from glasscli.errors import ConfigError
 from glasscli.specs.attention_specs import SlidingAttention
 from glasscli.specs.cache_spec import CacheSpec, FullAttention
-
-
-@dataclass(frozen=True)
-class RopeScaling:
-    """How rotary angles depend on the position.
-
-    `kind` is "default" (angle = position · theta^(−2i/E)), "linear" (positions divided by `factor`), or
-    "llama3" (low frequencies divided by `factor`, high ones kept, a ramp between).
-
-    Sources: Su et al. 2021, arXiv:2104.09864; Chen et al. 2023, arXiv:2306.15595 (linear); the Llama 3.1
-    model card (llama3).
-    """
-
-    kind: str = "default"
-    theta: float = 10000.0
-    factor: float = 1.0
-    low_freq_factor: float = 1.0
-    high_freq_factor: float = 4.0
-    original_max_seq_len: int = 8192
 
 
 @dataclass(frozen=True)
@@ -47,6 +30,7 @@ class ModelConfig:
         rope: of most layers; `ropes` says it layer by layer, with None for a layer that does not rotate.
         specs: what each layer keeps, which is also how far it looks back.
         qkv_bias, out_bias, mlp_bias: whether those matrices have one.
+        parallel: whether the MLP reads what attention reads, and not what attention gives.
         embedding_scale, residual_scale, logit_scale: factors of the embedding, of what a half block adds, and of
             the logits.
         attention_scale: factor of the scores; None for 1/√head_dim.
@@ -62,11 +46,12 @@ class ModelConfig:
     vocab_size: int
     max_seq_len: int
     norm_eps: float = 1e-6
-    rope: RopeScaling = RopeScaling()
+    rope: RopeScaling = field(default_factory=RopeScaling)
     tied: bool = False
     qkv_bias: bool = False
     out_bias: bool = False
     mlp_bias: bool = False
+    parallel: bool = False
     bos_ids: tuple[int, ...] = ()
     eos_ids: tuple[int, ...] = ()
     architecture: Architecture = LLAMA
@@ -86,13 +71,13 @@ class ModelConfig:
                 f"num_key_value_heads is {self.n_kv_heads}, which does not divide num_attention_heads ({self.n_heads})",
                 "num_key_value_heads",
             )
-        if self.head_dim % 2:
+        if not self.ropes:
+            object.__setattr__(self, "ropes", (self.rope,) * self.n_layers)
+        if self.rotary_dim % 2:
             raise ConfigError(
                 f"head_dim is {self.head_dim}; rotary embeddings turn pairs and need an even number",
                 "head_dim",
             )
-        if not self.ropes:
-            object.__setattr__(self, "ropes", (self.rope,) * self.n_layers)
         if not self.specs:
             plain = FullAttention(self.n_kv_heads, self.head_dim, self.head_dim)
             object.__setattr__(self, "specs", (plain,) * self.n_layers)
@@ -101,6 +86,16 @@ class ModelConfig:
     def group_size(self) -> int:
         """How many query heads share one key/value head."""
         return self.n_heads // self.n_kv_heads
+
+    @property
+    def score_scale(self) -> float:
+        """The factor of the scores."""
+        return 1 / math.sqrt(self.head_dim) if self.attention_scale is None else self.attention_scale
+
+    @property
+    def rotary_dim(self) -> int:
+        """How many numbers of a head are rotated: the same in all layers that rotate, 0 where none does."""
+        return next((rope.rotary_dim(self.head_dim) for rope in self.ropes if rope is not None), 0)
 
     @property
     def n_parameters(self) -> int:
@@ -154,30 +149,36 @@ def _translate(settings: Mapping[str, Any]) -> ModelConfig:
     row = _architecture(settings)
     reading = read_model(settings)
     read, specs = reading.fields, reading.layout.layers
+    read = read.over({usual: read.get(own) for usual, own in row.fields.items() if read.has(own)})
+    _refuse_unsupported(read, row)
     dim, n_heads = read.integer("hidden_size"), read.integer("num_attention_heads")
     spec = _same_shape(specs, read)
     vocab_size = read.integer("vocab_size")
-    numbers: dict[str, Any] = {n: _number(read, given.field, given.default) for n, given in row.numbers.items()}
-    rope = _rope(read)
+    max_seq_len = read.integer("max_position_embeddings", default=row.max_seq_len)
+    ropes = read_ropes(read, row, specs, spec.k_dim, max_seq_len)
+    numbers: dict[str, Any] = {name: _number(read, given) for name, given in row.numbers.items()}
+    ffn_dim: dict[str, int] = {"default": row.ffn_multiple * dim} if row.ffn_multiple else {}
     return ModelConfig(
         n_layers=len(specs),
         n_heads=n_heads,
         n_kv_heads=spec.n_kv_heads,
         head_dim=spec.k_dim,
         dim=dim,
-        ffn_dim=read.integer("intermediate_size"),
+        ffn_dim=read.integer("intermediate_size", **ffn_dim),
         vocab_size=vocab_size,
-        max_seq_len=read.integer("max_position_embeddings", default=row.max_seq_len),
+        max_seq_len=max_seq_len,
         norm_eps=read.positive(row.eps.field, row.eps.default),
-        rope=rope,
+        rope=_usual_rope(ropes, specs),
         tied=read.flag("tie_word_embeddings", row.tied),
-        qkv_bias=_switch(read, row.biases.get("qkv", False)),
-        out_bias=_switch(read, row.biases.get("out", False)),
-        mlp_bias=_switch(read, row.biases.get("mlp", False)),
+        qkv_bias=_switch(read, row.biases.get("qkv", False), row.biases_on),
+        out_bias=_switch(read, row.biases.get("out", False), row.biases_on),
+        mlp_bias=_switch(read, row.biases.get("mlp", False), row.biases_on),
+        parallel=_switch(read, row.parallel, True),
         bos_ids=read.token_ids("bos_token_id", vocab_size),
         eos_ids=read.token_ids("eos_token_id", vocab_size),
         architecture=row,
         activation=_activation(read, row),
+        ropes=ropes,
         specs=specs,
         **numbers,
     )
@@ -198,7 +199,7 @@ def _architecture(settings: Mapping[str, Any]) -> Architecture:
         raise ConfigError(f"model_type is {shown(model_type)}; glass runs {known}", "model_type")
     if settings.get("quantization_config") is not None:
         raise ConfigError(
-            "quantization_config is set; glass reads float32, float16 and bfloat16 weights",
+            "quantization_config is set; glass reads float64, float32, float16 and bfloat16 weights",
             "quantization_config",
         )
     return ARCHITECTURES[model_type]
@@ -222,41 +223,34 @@ def _same_shape(specs: tuple[CacheSpec, ...], read: Fields) -> FullAttention | S
     return first
 
 
-def _number(read: Fields, field: str, default: float | None) -> float | None:
-    return default if read.get(field) is None else read.positive(field)
+def _number(read: Fields, given: Number) -> float | None:
+    if given.optional and given.field in read.config and read.config[given.field] is None:
+        return None
+    value: float | None = read.positive(given.field, given.default)
+    return value if value is None or given.power == 1 else value**given.power
 
 
-def _switch(read: Fields, says: bool | str) -> bool:
-    return says if isinstance(says, bool) else read.flag(says)
+def _switch(read: Fields, says: bool | str, default: bool) -> bool:
+    return says if isinstance(says, bool) else read.flag(says, default)
+
+
+def _refuse_unsupported(read: Fields, row: Architecture) -> None:
+    for name, value, what in row.unsupported:
+        found = read.get(name)
+        if found is not None and found != value:
+            read.refuse(name, f"is {shown(found)}; glass {what}")
+
+
+def _usual_rope(ropes: tuple[RopeScaling | None, ...], specs: tuple[CacheSpec, ...]) -> RopeScaling:
+    """The rotation of the layers that look back over everything; of any layer where there are none."""
+    rotated = [(rope, spec) for rope, spec in zip(ropes, specs, strict=True) if rope is not None]
+    everything = (rope for rope, spec in rotated if isinstance(spec, FullAttention))
+    return next(everything, rotated[0][0] if rotated else RopeScaling())
 
 
 def _activation(read: Fields, row: Architecture) -> str:
-    name = read.get("hidden_act", "hidden_activation") or row.activations[0]
-    if name not in row.activations:
+    name = read.get("hidden_act") or next(iter(row.activations))
+    if not isinstance(name, str) or name not in row.activations:
         known = " or ".join(repr(known) for known in row.activations)
         read.refuse("hidden_act", f"is {shown(name)}; glass computes a {row.model_type} with {known}")
-    return str(name)
-
-
-def _rope(read: Fields) -> RopeScaling:
-    field = "rope_parameters" if read.get("rope_parameters") is not None else "rope_scaling"
-    given = read.nested(field)
-    older = read.get("rope_scaling")
-    if older not in (None, {}, given.config):
-        read.refuse("rope_scaling", "and rope_parameters say different things; keep the right one")
-    kind = given.get("rope_type", "type") or "default"
-    theta = given.positive("rope_theta", read.positive("rope_theta", 10000.0))
-    partial = given.get("partial_rotary_factor") or read.get("partial_rotary_factor")
-    if partial not in (None, 1, 1.0):
-        read.refuse("partial_rotary_factor", f"is {shown(partial)}; glass rotates whole heads")
-    if kind == "default":
-        return RopeScaling(theta=theta)
-    if kind == "linear":
-        return RopeScaling("linear", theta, factor=given.positive("factor"))
-    if kind == "llama3":
-        low, high = given.positive("low_freq_factor"), given.positive("high_freq_factor")
-        if low >= high:
-            read.refuse(field, f"has low_freq_factor {low}, which must be below high_freq_factor {high}")
-        trained = given.integer("original_max_position_embeddings")
-        return RopeScaling("llama3", theta, given.positive("factor"), low, high, trained)
-    return read.refuse(field, f"has type {shown(kind)}; glass knows default, linear and llama3")
+    return row.activations[name]

@@ -163,4 +163,4 @@ def title_of(where: str) -> str:
     """What to call the config at `where`: the folder's name, or the file's when it says more than config.json."""
     path = Path(where)
     named = path.parent if path.name == "config.json" else path
-    return named.resolve().name.removesuffix(".json") or str(path)
+    return named.resolve().name.removesuffix(".json").removesuffix(".gguf") or str(path)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from glasscli.config.architecture import FUSED
 from glasscli.config.model_config import ModelConfig
 
 
@@ -31,16 +32,23 @@ def expected_tensors(config: ModelConfig) -> Iterator[TensorSpec]:
 
     One at a time: a config may claim more layers than memory can name.
     """
+    row = config.architecture
     yield from _tensor(config, "embedding", (config.vocab_size, config.dim), None)
+    if "positions" in row.names:
+        yield from _tensor(config, "positions", (config.max_seq_len, config.dim), None)
     for layer in range(config.n_layers):
-        for role in config.architecture.norms:
-            yield from _tensor(config, role, (config.dim,), layer, bias=config.architecture.norm == "layer")
-        if config.architecture.qk_norm:
-            yield from _tensor(config, "q_norm", (config.head_dim,), layer)
-            yield from _tensor(config, "k_norm", (config.head_dim,), layer)
-        for role, (rows, columns, bias) in matrices(config).items():
-            yield from _tensor(config, role, (rows, columns), layer, bias)
-    yield from _tensor(config, "final_norm", (config.dim,), None, bias=config.architecture.norm == "layer")
+        for role in row.norms:
+            yield from _tensor(config, role, (config.dim,), layer, bias=row.norm == "layer")
+        if row.qk_norm:
+            heads = (config.n_heads, config.n_kv_heads) if row.qk_norm == "all" else (1, 1)
+            yield from _tensor(config, "q_norm", (heads[0] * config.head_dim,), layer)
+            yield from _tensor(config, "k_norm", (heads[1] * config.head_dim,), layer)
+        for role, (rows, columns, bias) in stored_matrices(config).items():
+            shape = (columns, rows) if row.transposed else (rows, columns)
+            yield TensorSpec(role, tensor_name(config, role, layer), shape, layer)
+            if bias:
+                yield TensorSpec(f"{role}.bias", tensor_name(config, f"{role}.bias", layer), (rows,), layer)
+    yield from _tensor(config, "final_norm", (config.dim,), None, bias=row.norm == "layer")
     if not config.tied:
         yield from _tensor(config, "head", (config.vocab_size, config.dim), None)
 
@@ -59,6 +67,16 @@ def matrices(config: ModelConfig) -> dict[str, tuple[int, int, bool]]:
         "up": (f, d, config.mlp_bias),
         "down": (d, f, config.mlp_bias),
     }
+
+
+def stored_matrices(config: ModelConfig) -> dict[str, tuple[int, int, bool]]:
+    """`matrices`, those that the file holds in one tensor as one."""
+    single = matrices(config)
+    for whole, parts in FUSED.items():
+        if whole in config.architecture.names:
+            rows = [single.pop(part) for part in parts]
+            single[whole] = (sum(n for n, _, _ in rows), *rows[0][1:])
+    return single
 
 
 def tensor_name(config: ModelConfig, role: str, layer: int | None = None) -> str:

@@ -147,7 +147,7 @@ def generate(
     ignore_eos: bool = False,
     overflow: str = "error",
     use_cache: bool = True,
-    special: bool = False,
+    parse_special: bool = False,
     n_top: int = 0,
 ) -> Generation:
     """Continue `prompt`: an iterator of `Step` objects, one a token.
@@ -164,15 +164,20 @@ def generate(
         ignore_eos: never choose an end-of-text token.
         overflow: "error", "left" or "slide"; see `Overflow`.
         use_cache: False computes everything anew at each step, to the same end.
-        special: names of special tokens in the prompt count as those tokens.
+        parse_special: names of special tokens in the prompt count as those tokens.
         n_top: how many of the likeliest tokens each step tells.
 
     Raises:
         UsageError: a setting is out of range, or the prompt empty or too long. All before the first step.
     """
     policy = overflow_named(overflow)
-    read = read_prompt(loaded, prompt, policy, special)
+    read = read_prompt(loaded, prompt, policy, parse_special)
     slides = policy is Overflow.slide
+    if slides and not loaded.model.can_slide:
+        raise UsageError(
+            "overflow slide moves what was read, and each position of this model has an embedding of its own: "
+            "use error or left"
+        )
     room = max_new_tokens if slides else loaded.config.max_seq_len - len(read.token_ids)
     ending = Ending(max_new_tokens, room, (stop,) if isinstance(stop, str) else tuple(stop), ignore_eos)
     run = Generation(loaded, read, checked_seed(seed), seed is not None)

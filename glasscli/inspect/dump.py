@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
     from glasscli.tokenizer.tokenizer import Tokenizer
 
+SQUARE = ("scores_HTS", "softcap_HTS", "pattern_HTS")
 MAX_TRACE_BYTES = 2 * 1024**3
 
 
@@ -156,7 +157,8 @@ def take_rows(dump: Dump, first: int, stop: int) -> Dump:
     layers = []
     for trace in dump.layers:
         parts: dict[str, Any] = {name: getattr(trace, name)[..., rows, :] for name in row_fields(trace)}
-        parts |= {name: getattr(trace, name)[:, rows, :stop] for name in ("scores_HTS", "pattern_HTS")}
+        square = ("scores_HTS", "pattern_HTS") if trace.softcap_HTS is None else SQUARE
+        parts |= {name: getattr(trace, name)[:, rows, :stop] for name in square}
         parts |= {name: getattr(trace, name)[:, :stop] for name in ("cache_k_KSE", "cache_v_KSE")}
         layers.append(replace(trace, start=first, mask_TS=trace.mask_TS[rows, :stop], **parts))
     return replace(dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers))
@@ -193,7 +195,9 @@ def first_not_finite(trace: LayerTrace) -> str | None:
         return "input"
     for name in STEPS:
         values = step_array(trace, name)
-        seen = np.where(trace.mask_TS, values, 0.0) if name == "scores" else values
+        if values is None:
+            continue
+        seen = np.where(trace.mask_TS, values, 0.0) if name in ("scores", "softcap") else values
         if not np.isfinite(seen).all():
             return name
     return None

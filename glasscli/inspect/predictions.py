@@ -95,7 +95,7 @@ def one_token(loaded: "LoadedModel", text: str | int) -> Token:
         loaded.check_ids([text])
         return token_of(loaded.tokenizer, text)
     for spelled in (text,) if text[:1].isspace() else (f" {text}", text):
-        ids = loaded.encode(spelled, special=True)
+        ids = loaded.encode(spelled, parse_special=True)
         marks = loaded.tokenizer.special_ids
         if len(ids) > 1 and ids[0] in marks:  # what the tokenizer puts in front of a text
             ids = ids[1:]

@@ -13,6 +13,7 @@ import numpy as np
 from glasscli.arrays import Array, Mask
 from glasscli.config.model_config import ModelConfig
 from glasscli.errors import UsageError
+from glasscli.inspect.step_forms import form_of, missing, specialised
 from glasscli.inspect.trace import LayerTrace
 
 
@@ -77,6 +78,22 @@ STEPS: Mapping[str, StepInfo] = {
             (_BLOCK, "heads = linear(normed_BTD"),
         ),
         StepInfo(
+            "q_norm",
+            "RMSNorm(q)·w",
+            ("head", "query", "dim"),
+            "The numbers of each head are scaled to a root mean square of 1, then each by a learned weight. However "
+            "large a query was, it now asks as loudly as any other.",
+            (_BLOCK, 'at("q_norm", norm_heads('),
+        ),
+        StepInfo(
+            "k_norm",
+            "RMSNorm(k)·w",
+            ("kv_head", "query", "dim"),
+            "The numbers of each head are scaled to a root mean square of 1, then each by a learned weight. Scores "
+            "can't grow by long keys, which keeps training calm.",
+            (_BLOCK, 'at("k_norm", norm_heads('),
+        ),
+        StepInfo(
             "rope_q",
             "turn q by its position",
             ("head", "query", "dim"),
@@ -107,6 +124,14 @@ STEPS: Mapping[str, StepInfo] = {
             "Every query is compared with every key by a dot product. Dividing by √{E} would keep the scores near 1 "
             "in size if q and k were independent and of unit variance; learned vectors need not be.",
             (_ATTENTION, "scores = rows @"),
+        ),
+        StepInfo(
+            "softcap",
+            "c·tanh(scores / c)",
+            ("head", "query", "key"),
+            "Scores are bent so that none leaves the range of ± the cap. Small ones hardly change, and no token can "
+            "take all attention by one huge score.",
+            (_ATTENTION, 'at("softcap", softcap *'),
         ),
         StepInfo(
             "mask",
@@ -144,6 +169,24 @@ STEPS: Mapping[str, StepInfo] = {
 }
 
 
+def steps_of(config: ModelConfig, layer: int = 0) -> Mapping[str, StepInfo]:
+    """The steps that a model has, as one of its layers computes them."""
+    absent, form = missing(config), form_of(config, layer)
+    return {name: specialised(step, form) for name, step in STEPS.items() if name not in absent}
+
+
+def check_step(name: str, config: ModelConfig) -> None:
+    """See that a model has the step called `name`.
+
+    Raises:
+        UsageError: it has not; the message lists those it has.
+    """
+    find_step(name)
+    if name in missing(config):
+        known = ", ".join(steps_of(config))
+        raise UsageError(f"this {config.architecture.model_type} model has no step {name!r}. Steps: {known}.")
+
+
 def find_step(name: str) -> StepInfo:
     """The step called `name`.
 
@@ -161,9 +204,12 @@ def step_array(trace: LayerTrace, name: str) -> Array | Mask:
         "q": "q_HTE",
         "k": "k_KTE",
         "v": "v_KTE",
+        "q_norm": "q_norm_HTE",
+        "k_norm": "k_norm_KTE",
         "rope_q": "rope_q_HTE",
         "rope_k": "rope_k_KTE",
         "scores": "scores_HTS",
+        "softcap": "softcap_HTS",
         "mask": "mask_TS",
         "softmax": "pattern_HTS",
         "mix": "mix_HTE",
@@ -180,7 +226,7 @@ def explain(step: StepInfo, config: ModelConfig) -> str:
     group = "each head has its own" if size == 1 else f"{size} query heads share one"
     return step.explanation.format(
         E=config.head_dim,
-        half=config.head_dim // 2,
+        half=config.rotary_dim // 2,
         H=config.n_heads,
         K=config.n_kv_heads,
         D=config.dim,

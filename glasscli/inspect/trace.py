@@ -76,6 +76,17 @@ class LayerTrace:
     ffn_post_norm_TD: Array | None = None
     first_key: int = 0
 
+    @property
+    def last_scores(self) -> Array:
+        """The scores that softmax reads, before the mask: capped where the model caps them."""
+        return self.scores_HTS if self.softcap_HTS is None else self.softcap_HTS
+
+    def seen_scores(self, head: int, row: int) -> Array:
+        """What softmax reads of one head's row, −∞ where its query may not look: one number for each key up to it."""
+        stop = self.start + row + 1
+        scores: Array = np.where(self.mask_TS[row, :stop], self.last_scores[head, row, :stop], np.float32(-np.inf))
+        return scores
+
 
 class Trace:
     """Hand one to a model's call to keep what is computed at named places, or to change it.
@@ -112,7 +123,8 @@ class Trace:
     def begin(self, config: ModelConfig, start: int) -> None:
         """A call begins, with its first token at position `start`."""
         self._start, width = start, config.head_dim
-        self._to_halves, self._to_pairs = half_split_order(width), pair_order(width)
+        self._to_halves = half_split_order(width, config.rotary_dim)
+        self._to_pairs = pair_order(width, config.rotary_dim)
         self._parts = {}
 
     def at(self, layer: int | None) -> At:
@@ -127,12 +139,12 @@ class Trace:
             self._parts["mask"] = array
             return array
         inside = array[0] if layer is not None or place == "embedding" else array  # one sequence
-        shown = inside[..., self._to_halves] if place in PAIRED else inside
+        shown = inside.take(self._to_halves, axis=-1) if place in PAIRED else inside
         if self.edit is not None:
             edited = self.edit(layer, place, shown)
             if edited is not shown:
                 shown = np.asarray(edited, dtype=array.dtype)
-                inside = shown[..., self._to_pairs] if place in PAIRED else shown
+                inside = shown.take(self._to_pairs, axis=-1) if place in PAIRED else shown
                 array = inside[None] if array.ndim > inside.ndim else inside
         if place in self.places:
             self.kept[layer, place] = shown.copy()
@@ -145,8 +157,8 @@ class Trace:
     def _finish(self, layer: int) -> None:
         """Make a `LayerTrace` of what a layer's places showed."""
         parts, self._parts = self._parts, {}
-        parts.setdefault("rope_q", parts["q"])
-        parts.setdefault("rope_k", parts["k"])
+        parts.setdefault("rope_q", parts.get("q_norm", parts["q"]))
+        parts.setdefault("rope_k", parts.get("k_norm", parts["k"]))
         n_new, n_kept = parts["scores"].shape[-2:]
         mask = np.ones((n_new, n_kept), np.bool)
         if (corner := parts.pop("mask", None)) is not None:
@@ -186,11 +198,25 @@ def join_steps(steps: Sequence[LayerTrace]) -> LayerTrace:
     joined: dict[str, Any] = {
         name: np.concatenate([getattr(step, name) for step in steps], axis=-2) for name in row_fields(last)
     }
+    if last.softcap_HTS is not None:
+        joined["softcap_HTS"] = square("softcap_HTS", -np.inf)
+    for name in ("cache_k_KSE", "cache_v_KSE") if last.first_key else ():
+        joined[name] = _all_kept(steps, name)
     return replace(
         last,
         start=steps[0].start,
+        first_key=steps[0].first_key,
         scores_HTS=square("scores_HTS", -np.inf),
         mask_TS=square("mask_TS", False),
         pattern_HTS=square("pattern_HTS", 0.0),
         **joined,
     )
+
+
+def _all_kept(steps: Sequence[LayerTrace], name: str) -> Array:
+    """The keys or values that any of the steps looked at: a window has let go of the first by the last step."""
+    kept: Array = np.zeros_like(getattr(steps[-1], name))
+    for step in steps:
+        seen = getattr(step, name)
+        kept[:, step.first_key : seen.shape[1]] = seen[:, step.first_key :]
+    return kept

@@ -15,6 +15,7 @@ import numpy as np
 
 from glasscli.arrays import Array, Mask
 from glasscli.errors import UsageError
+from glasscli.model.ops import row_sums
 from glasscli.model.places import At, untouched
 
 
@@ -119,7 +120,7 @@ def attend(
     weights = masked_scores(q_HTE, k_KSE, mask_TS, scale, softcap, at)
     weights -= weights.max(axis=-1, keepdims=True)  # changes nothing in exact arithmetic, and keeps e^x finite
     np.exp(weights, out=weights)
-    sums = weights.sum(axis=-1, keepdims=True)
+    sums = row_sums(weights)
     if divide:
         weights /= sums
         pattern_HTS = at("softmax", weights)

@@ -45,7 +45,7 @@ def block(x_BTD: Array, weights: BlockWeights, layer: int, step: Step, at: At = 
     out = attention(normed, weights, layer, step, at)
     if weights.attn_post_norm is not None:
         out = at("attn_post_norm", norm(out, weights.attn_post_norm, config.norm_eps))
-    before_mlp = x_BTD if config.architecture.parallel else None
+    before_mlp = x_BTD if config.parallel else None
     x_BTD = at("resid_mid", x_BTD + scaled(out, config.residual_scale))
     mlp_input = x_BTD if before_mlp is None else before_mlp
     normed = at("ffn_norm", norm(mlp_input, weights.ffn_norm, config.norm_eps))
@@ -63,8 +63,8 @@ def attention(normed_BTD: Array, weights: BlockWeights, layer: int, step: Step, 
     q, k, v = np.split(heads.swapaxes(1, 2), [config.n_heads, config.n_heads + config.n_kv_heads], axis=1)
     q_BHTE, k_BKTE, v_BKTE = at("q", q), at("k", k), at("v", v)
     if weights.q_norm is not None and weights.k_norm is not None:
-        q_BHTE = at("q_norm", rms_norm(q_BHTE, weights.q_norm, config.norm_eps))
-        k_BKTE = at("k_norm", rms_norm(k_BKTE, weights.k_norm, config.norm_eps))
+        q_BHTE = at("q_norm", norm_heads(q_BHTE, weights.q_norm, config.norm_eps))
+        k_BKTE = at("k_norm", norm_heads(k_BKTE, weights.k_norm, config.norm_eps))
 
     # Rotate before caching: a key's angle depends only on its own position, so it never changes.
     rotations = step.rotations[layer]
@@ -73,19 +73,31 @@ def attention(normed_BTD: Array, weights: BlockWeights, layer: int, step: Step, 
     view = step.cache.update(layer, k_BKTE, v_BKTE)
     if view.mask is not None:
         at("mask", view.mask)
-    mixed, _ = attend(
+    by_attention = step.cache.stores[layer].by_attention
+    mixed, pattern = attend(
         q_BHTE,
         at("cache_k", view.keys),
         at("cache_v", view.values),
         view.mask,
         config.attention_scale,
         softcap=config.attention_softcap,
-        divide=at is not untouched,  # nobody asked for the shares of a run without a trace
+        divide=by_attention or at is not untouched,  # nobody asked for the shares of a run without a trace
         at=at,
     )
+    if by_attention:
+        step.cache.stores[layer].observe(pattern[:, :, 0])
     mixed = at("mix", mixed)
     concatenated = mixed.swapaxes(1, 2).reshape(n_batch, n_new, -1)
     return at("out", linear(concatenated, weights.out, weights.out_bias))
+
+
+def norm_heads(heads_BHTE: Array, weight: Array, eps: float) -> Array:
+    """RMSNorm of each head, with a weight [E] for all; of all heads of a token at once with a weight [H·E]."""
+    n_batch, n_heads, n_new, width = heads_BHTE.shape
+    if weight.shape == (width,):
+        return rms_norm(heads_BHTE, weight, eps)
+    together = rms_norm(heads_BHTE.swapaxes(1, 2).reshape(n_batch, n_new, -1), weight, eps)
+    return np.ascontiguousarray(together.reshape(n_batch, n_new, n_heads, width).swapaxes(1, 2))
 
 
 def mlp(normed_BTD: Array, weights: BlockWeights, config: ModelConfig, at: At = untouched) -> Array:

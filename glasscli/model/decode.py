@@ -11,26 +11,26 @@ is exact. It computes what most Llamas are made of (`Decoder.knows`); other arch
     softmax subtracts the largest score    only where the sums of e^score show that it matters
     silu(gate) = gate/2·(1 + tanh gate/2)  u + u·tanh(gate/2) with u = up·gate/2, in place
     the cache shows keys and a mask        one query sees every key: `Store.append_one`, k | v side by side
-    scores are one matrix product          one a head once the keys are many (OpenBLAS is slow at 2 × E × many)
+    keys and values are float32            read as the store has packed them: `Store.score_one`, `Store.mix_one`
     numbers beside arrays                  arrays: NumPy turns a number into one anew at each call
 
 Tests compare its logits with the readable form's at every position.
 """
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from glasscli.arrays import Array
+from glasscli.cache.formats.base import TILE
 from glasscli.cache.kv_cache import KVCache
+from glasscli.cache.store import Store
 from glasscli.config.model_config import ModelConfig
 from glasscli.model.ops import Norm, fit_for_softmax
 
 if TYPE_CHECKING:
     from glasscli.model.llama import Llama
-
-FEW_KEYS = 512
 
 
 class Decoder:
@@ -58,7 +58,8 @@ class Decoder:
         self.new_2KE = self.qkv[heads * width :].reshape(2, kv_heads, width)
         self.scores, self.ones = np.empty(0, np.float32), np.empty(0, np.float32)
         self.sums = np.empty((heads, 1), np.float32)
-        self.sums_H = self.sums[:, 0]
+        self.sums_H, self.sums_KG1 = self.sums[:, 0], self.sums.reshape(kv_heads, -1, 1)
+        self.room = np.empty(TILE, np.float32)  # where packed keys and values are unpacked, a tile at a time
         self.mixed = np.empty((heads, width), np.float32)
         self.mixed_flat, self.mixed_KGE = self.mixed.reshape(-1), self.mixed.reshape(self.q_KGE.shape)
         self.gate_up = np.empty(2 * config.ffn_dim, np.float32)
@@ -69,13 +70,14 @@ class Decoder:
     def knows(config: ModelConfig) -> bool:
         """Whether it computes what `config` describes: two norms a block, SwiGLU, one rotation, no caps or factors."""
         row = config.architecture
-        plain = (row.norm, row.norms, row.qk_norm, row.parallel, row.gated)
+        plain = (row.norm, row.norms, row.qk_norm, config.parallel, row.gated)
         factors = (config.embedding_scale, config.residual_scale, config.logit_scale)
         caps = (config.attention_scale, config.attention_softcap, config.logit_softcap)
         return (
-            plain == ("rms", ("attn_norm", "ffn_norm"), False, False, True)
-            and config.activation in ("silu", "swish")
+            plain == ("rms", ("attn_norm", "ffn_norm"), "", False, True)
+            and config.activation == "silu"
             and set(config.ropes) == {config.rope}
+            and (config.rope.partial, config.rope.attention_factor, config.rope.grows) == (1, 1, False)
             and factors == (1, 1, 1)
             and caps == (None, None, None)
         )
@@ -96,8 +98,8 @@ class Decoder:
             if weights.qkv_bias is not None:
                 np.add(qkv, weights.qkv_bias, qkv)
             np.multiply(self.pairs, self.rotation, self.pairs)
-            keys_KES, values_KSE = store.append_one(self.new_2KE, start)
-            self._attend(keys_KES, values_KSE)
+            keys, values, seen = store.append_one(self.new_2KE, start)
+            self._attend(store, keys, values, seen)
             self.mixed_flat.dot(weights.out, added)
             if weights.out_bias is not None:
                 np.add(added, weights.out_bias, added)
@@ -132,27 +134,23 @@ class Decoder:
         self.scores_HS = self.scores[: len(self.mixed) * seen].reshape(-1, seen)
         self.scores_KGS, self.ones_S = self.scores_HS.reshape(*self.q_KGE.shape[:2], seen), self.ones[:seen]
 
-    def _attend(self, keys_KES: Array, values_KSE: Array) -> None:
-        if keys_KES.shape[2] != len(self.ones_S):  # a layer with a window, or one after it
-            self._look_back(keys_KES.shape[2])
+    def _attend(self, store: Store, keys: Any, values: Any, seen: int) -> None:
+        if seen != len(self.ones_S):  # a layer with a window, or one after it
+            self._look_back(seen)
         scores_HS = self.scores_HS
-        self._score(keys_KES)
+        store.score_one(self.q_KGE, keys, self.scores_KGS, self.room)
         np.exp(scores_HS, scores_HS)
         scores_HS.dot(self.ones_S, self.sums_H)
         sums = self.sums_H.tolist()
         if not fit_for_softmax(min(sums), max(sums)):
-            self._score(keys_KES)
+            store.score_one(self.q_KGE, keys, self.scores_KGS, self.room)
             np.subtract(scores_HS, scores_HS.max(axis=1, keepdims=True), scores_HS)
             np.exp(scores_HS, scores_HS)
             scores_HS.dot(self.ones_S, self.sums_H)
-        np.matmul(self.scores_KGS, values_KSE, self.mixed_KGE)
+        store.mix_one(self.scores_KGS, values, self.mixed_KGE, self.room)
+        if store.by_attention:
+            store.observe_one(self.scores_KGS, self.sums_KG1)
         np.divide(self.mixed, self.sums, self.mixed)
-
-    def _score(self, keys_KES: Array) -> None:
-        if keys_KES.shape[2] <= FEW_KEYS:
-            np.matmul(self.q_KGE, keys_KES, self.scores_KGS)
-        else:
-            np.matvec(keys_KES.swapaxes(1, 2)[:, None], self.q_KGE, self.scores_KGS)
 
     def _swiglu(self) -> None:
         gate, up, silu = self.gate, self.up, self.silu

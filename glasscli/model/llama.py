@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glasscli.arrays import Array
+from glasscli.cache.choice import CacheChoice
+from glasscli.cache.chosen import chosen_stores
 from glasscli.cache.kv_cache import STORES, KVCache, MakeStore
 from glasscli.cache.layout import layout_of
-from glasscli.config.model_config import ModelConfig, RopeScaling
-from glasscli.errors import UsageError
+from glasscli.config.model_config import ModelConfig
+from glasscli.config.rotary import RopeScaling
+from glasscli.errors import ConfigError, UsageError
 from glasscli.model.block import Step, block, scaled
 from glasscli.model.decode import Decoder
 from glasscli.model.ops import norm
@@ -60,6 +63,21 @@ class Llama:
         """An empty cache that fits this model (default: as many tokens as it was trained for)."""
         return KVCache(self.layout, self.config.max_seq_len if max_tokens is None else max_tokens, batch, stores)
 
+    def chosen_cache(self, choice: CacheChoice, max_tokens: int | None = None, batch: int = 1) -> KVCache:
+        """An empty cache of the user's choice. How many heads share a key is a matter of the weights, not of this.
+
+        Raises:
+            ConfigError: the choice can't be for this model (`CacheChoice.check`), or positions that layers turn
+                differently are to be counted anew.
+        """
+        if choice.renumbered and (set(self.config.ropes) != {self.config.rope} or self.config.rope.grows):
+            raise ConfigError("positions can be counted anew only where all layers rotate alike", "rope_parameters")
+        return self.new_cache(max_tokens, batch, chosen_stores(choice, self._turn_by))
+
+    def _turn_by(self, rows: Array, by: NDArray[np.intp]) -> Array:
+        """Rows [..., T, E] turned forward by so many positions each [T], as the first layer rotates."""
+        return rotate(np.ascontiguousarray(rows), rotations_at(self._frequencies[self.config.rope], by))
+
     def __call__(
         self,
         token_ids: Sequence[int],
@@ -95,16 +113,19 @@ class Llama:
                 f"the cache holds {cache.batch} sequences: read a prompt into one of them by `cache.row(i)`, "
                 "and a token of each by `decode_batch`"
             )
-        if cache.length + len(token_ids) > cache.max_tokens:
+        end = cache.length + len(token_ids)
+        if end > cache.max_tokens:
             raise UsageError(
                 f"{len(token_ids)} more tokens don't fit a cache that holds {cache.length} of {cache.max_tokens}"
             )
+        self._check_positions(end)
         if trace is None and len(token_ids) == 1 and cache.length and self.has_fast_form:
             return self._own_decoder().step(token_ids[0], cache)[None]
+        most = self._most_at_once(cache, len(token_ids) if trace is not None else None)
         streams, first = [], 0
         while first < len(token_ids):
-            stop = len(token_ids) if trace is not None else first + self._block_size(cache.length)
-            x_TD = self._read(token_ids[first:stop], cache, trace)
+            stop = first + (most or self._block_size(cache.length))
+            x_TD = self._read(token_ids[first:stop], cache, end, trace)
             streams.append(x_TD[-1:] if last_only else x_TD)
             first = stop
         x_TD = streams[-1] if last_only else np.concatenate(streams)
@@ -128,9 +149,11 @@ class Llama:
         self._check(token_ids)
         if len(token_ids) != cache.batch or max(cache.lengths) >= cache.max_tokens:
             raise UsageError(f"{len(token_ids)} tokens for {cache.batch} sequences that hold {cache.lengths}")
-        positions = np.array(cache.lengths)
-        step = Step(self.config, cache, self._rotations(lambda f: rotations_at(f, positions)[:, None, None]))
-        return self.logits(self._through_blocks(self._embed(token_ids)[:, None], step)[:, 0])
+        positions, end = np.array(cache.lengths), cache.length + 1
+        self._check_positions(end)
+        rotations = self._rotations(positions, end)
+        step = Step(self.config, cache, tuple(None if r is None else r[:, None, None] for r in rotations))
+        return self.logits(self._through_blocks(self._embed(token_ids, positions)[:, None], step)[:, 0])
 
     def decoder(self) -> Decoder:
         """The fast form of a single step, with scratch space of its own: for one loop, in one thread."""
@@ -141,42 +164,71 @@ class Llama:
         """Whether `model.decode` computes this architecture."""
         return Decoder.knows(self.config)
 
+    @property
+    def can_slide(self) -> bool:
+        """Whether tokens that were read can move to other positions (`slide_window`)."""
+        return self.weights.positions is None
+
     def slide_window(self, cache: KVCache, sinks: int, drop: int) -> None:
         """Forget `drop` tokens after the first `sinks`, and move the later ones up to close the gap.
 
         Keys that move are turned back by `drop` positions, so that positions count within the cache: what an
         endless text needs to stay inside the positions that were trained for.
 
+        Raises:
+            UsageError: each position has an embedding, so that what is kept can't be moved.
+
         Source: Xiao et al. 2023, arXiv:2309.17453, section 3.2 ("attention sinks").
         """
-        back = self._rotations(lambda f: rotations_at(f, np.array([drop])).conj())
-        cache.forget(sinks, drop, [None if r is None else _turner(r) for r in back])
+        if not self.can_slide:
+            raise UsageError("each position of this model has an embedding: what it has read can't be moved")
+        turns = {rope: _turner(self._turns(rope, np.array([drop]), cache.length).conj()) for rope in self._frequencies}
+        cache.forget(sinks, drop, [None if rope is None else turns[rope] for rope in self.config.ropes])
 
     def rotations(self, start: int, stop: int, rope: RopeScaling | None = None) -> Rotations:
         """The rotations of positions `start` to `stop` − 1, complex64 [stop − start, E/2]."""
         return rotations_at(self._frequencies[rope or self.config.rope], np.arange(start, stop))
 
-    def _rotations(self, make: Callable[[Array], Rotations]) -> tuple[Rotations | None, ...]:
-        """For each layer what `make` makes of its frequencies, once for all layers that have the same."""
-        made = {rope: make(frequency) for rope, frequency in self._frequencies.items()}
+    def _turns(self, rope: RopeScaling, positions: NDArray[np.intp], n_seen: int) -> Rotations:
+        """Rotations of length 1 at `positions` of a text of `n_seen` tokens."""
+        frequency = frequencies(rope, self.config.head_dim, n_seen) if rope.grows else self._frequencies[rope]
+        return rotations_at(frequency, positions)
+
+    def _rotations(self, positions: NDArray[np.intp], n_seen: int) -> tuple[Rotations | None, ...]:
+        """For each layer the rotations at `positions`, made once for all layers that rotate alike."""
+        made = {rope: self._turns(rope, positions, n_seen) for rope in self._frequencies}
+        for rope, turns in made.items():
+            if rope.attention_factor != 1:
+                turns *= np.float32(rope.attention_factor)
         return tuple(None if rope is None else made[rope] for rope in self.config.ropes)
+
+    def _most_at_once(self, cache: KVCache, asked: int | None) -> int | None:
+        """How many tokens to read at once if that is given: all with a trace, one where a cache goes by attention."""
+        if not any(store.by_attention for store in cache.stores):
+            return asked
+        if asked is not None and asked > 1:
+            raise UsageError(
+                "a cache that drops tokens by what was attended to reads one token at a time: trace one token"
+            )
+        return 1
 
     def _block_size(self, seen: int) -> int:
         most = LARGEST_SCORES // (self.config.n_heads * (seen + PREFILL_BLOCK))
         return max(SMALLEST_BLOCK, min(PREFILL_BLOCK, most))
 
-    def _read(self, token_ids: Sequence[int], cache: KVCache, trace: "Trace | None") -> Array:
-        """The residual stream after the last block, [T, D]."""
+    def _read(self, token_ids: Sequence[int], cache: KVCache, end: int, trace: "Trace | None") -> Array:
+        """The residual stream after the last block, [T, D]; `end` is where the whole text will end."""
         positions: NDArray[np.intp] = np.arange(cache.length, cache.length + len(token_ids))
-        step = Step(self.config, cache, self._rotations(lambda f: rotations_at(f, positions)))
-        x_BTD = self._embed(token_ids)[None]
+        step = Step(self.config, cache, self._rotations(positions, end))
+        x_BTD = self._embed(token_ids, positions)[None]
         if trace is not None:
             trace.begin(self.config, cache.length)
             x_BTD = trace.at(None)("embedding", x_BTD)
         return self._through_blocks(x_BTD, step, trace)[0]
 
-    def _embed(self, token_ids: Sequence[int]) -> Array:
-        return scaled(self.weights.embedding[list(token_ids)], self.config.embedding_scale)
+    def _embed(self, token_ids: Sequence[int], positions: NDArray[np.intp]) -> Array:
+        x_TD = scaled(self.weights.embedding[list(token_ids)], self.config.embedding_scale)
+        return x_TD if self.weights.positions is None else x_TD + self.weights.positions[positions]
 
     def _through_blocks(self, x_BTD: Array, step: Step, trace: "Trace | None" = None) -> Array:
         for layer, weights in enumerate(self.weights.blocks):
@@ -190,6 +242,10 @@ class Llama:
             self._scratch.decoder = Decoder(self)
         decoder: Decoder = self._scratch.decoder
         return decoder
+
+    def _check_positions(self, end: int) -> None:
+        if self.weights.positions is not None and end > len(self.weights.positions):
+            raise UsageError(f"the model has embeddings of {len(self.weights.positions)} positions, not of {end}")
 
     def _check(self, token_ids: Sequence[int]) -> None:
         if not len(token_ids):

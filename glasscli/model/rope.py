@@ -17,24 +17,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glasscli.arrays import Array
-from glasscli.config.model_config import RopeScaling
+from glasscli.config.rotary import RopeScaling
 
 Rotations = NDArray[np.complex64]
 
 
-def frequencies(rope: RopeScaling, head_dim: int) -> Array:
-    """Radians a position for each pair of a head, float32 [E/2], fastest first.
+def frequencies(rope: RopeScaling, head_dim: int, n_seen: int = 0) -> Array:
+    """Radians a position for each rotated pair of a head, float32 [R/2], fastest first.
 
     Angles are float32 throughout, as in the reference implementation of the models: float64 angles differ by
     2e-3 at position 2,048, and the weights were trained with the float32 ones.
+
+    Args:
+        n_seen: length of the text, the new tokens included; some kinds turn otherwise once it is long.
     """
-    exponent = np.arange(0, head_dim, 2, dtype=np.float32) / np.float32(head_dim)
-    frequency = np.float32(1) / np.power(np.float32(rope.theta), exponent)
+    rotary_dim = rope.rotary_dim(head_dim)
+    exponent = np.arange(0, rotary_dim, 2, dtype=np.float32) / np.float32(rotary_dim)
+    theta = _larger_theta(rope, rotary_dim, n_seen) if rope.kind == "dynamic" else rope.theta
+    frequency = np.float32(1) / np.power(np.float32(theta), exponent)
     if rope.kind == "linear":
         frequency /= np.float32(rope.factor)
     elif rope.kind == "llama3":
         frequency = _stretch_low(frequency, rope)
+    elif rope.kind == "yarn":
+        frequency = _stretch_by_pair(frequency, rope)
+    elif rope.kind == "longrope":
+        long = n_seen > rope.original_max_seq_len
+        frequency /= np.array(rope.long_factors if long else rope.short_factors, np.float32)
     return frequency
+
+
+def _larger_theta(rope: RopeScaling, rotary_dim: int, n_seen: int) -> float:
+    """The base at which the slowest pair turns as far over `n_seen` tokens as it was trained to, or nearly."""
+    if rotary_dim == 2:  # one pair, of frequency 1 whatever the base
+        return rope.theta
+    longer = max(n_seen, rope.original_max_seq_len) / rope.original_max_seq_len
+    grown: float = rope.theta * (rope.factor * longer - (rope.factor - 1)) ** (rotary_dim / (rotary_dim - 2))
+    return grown
+
+
+def _stretch_by_pair(frequency: Array, rope: RopeScaling) -> Array:
+    """Divide by `factor` what closes less than `beta_slow` circles, keep what closes more than `beta_fast`.
+
+    Between the two pairs are mixed along a straight line over their numbers.
+
+    Source: Peng et al. 2023, arXiv:2309.00071, section 3.2, with the ramp over pairs that its code has.
+    """
+    n_pairs = len(frequency)
+
+    def pair_with(circles: float) -> float:
+        return n_pairs * math.log(rope.original_max_seq_len / (circles * 2 * math.pi)) / math.log(rope.theta)
+
+    low, high = pair_with(rope.beta_fast), pair_with(rope.beta_slow)
+    if rope.truncate:
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, 2 * n_pairs - 1)
+    if low == high:
+        high += 0.001
+    stretched = np.clip((np.arange(n_pairs, dtype=np.float32) - np.float32(low)) / np.float32(high - low), 0, 1)
+    return (stretched * frequency / np.float32(rope.factor) + (1 - stretched) * frequency).astype(np.float32)
 
 
 def _stretch_low(frequency: Array, rope: RopeScaling) -> Array:
@@ -87,7 +128,7 @@ def pair_order(head_dim: int, rotary_dim: int | None = None) -> NDArray[np.intp]
 
     With a `rotary_dim` only that many numbers at the start are pairs.
     """
-    rotary_dim = rotary_dim or head_dim
+    rotary_dim = head_dim if rotary_dim is None else rotary_dim
     pairs = np.arange(rotary_dim).reshape(2, -1).T.ravel()
     return np.concatenate([pairs, np.arange(rotary_dim, head_dim)])
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from glasscli.arrays import Array
+from glasscli.config.architecture import FUSED
 from glasscli.config.model_config import ModelConfig
-from glasscli.config.tensor_shapes import tensor_name
+from glasscli.config.tensor_shapes import matrices, tensor_name
 from glasscli.model.ops import Norm
 from glasscli.model.rope import pair_order
 
@@ -29,7 +30,7 @@ class BlockWeights:
     attn_norm: Norm | None
     qkv: Array  # [D, (H + 2K)·E]
     qkv_bias: Array | None
-    q_norm: Array | None  # [E]
+    q_norm: Array | None  # [E], or [H·E] where all heads are normed at once
     k_norm: Array | None
     out: Array  # [H·E, D]
     out_bias: Array | None
@@ -47,6 +48,7 @@ class Weights:
     """All weights of a model. `unembedding` is the very array `embedding` where the head is tied."""
 
     embedding: Array  # [V, D]
+    positions: Array | None  # [longest text, D], where positions have embeddings
     blocks: tuple[BlockWeights, ...]
     norm: Norm
     unembedding: Array  # [V, D]
@@ -82,15 +84,16 @@ def load_weights(config: ModelConfig, tensors: Mapping[str, Array]) -> Weights:
     """
     room = Room()
 
-    def rows(role: str) -> Array:
-        matrix = room.matrix(config.vocab_size, config.dim)
+    def rows(role: str, n_rows: int = config.vocab_size) -> Array:
+        matrix = room.matrix(n_rows, config.dim)
         matrix[:] = tensors[tensor_name(config, role)]
         return matrix
 
     embedding = rows("embedding")
+    positions = rows("positions", config.max_seq_len) if "positions" in config.architecture.names else None
     unembedding = embedding if config.tied else rows("head")
     blocks = tuple(_load_block(config, tensors, layer, room) for layer in range(config.n_layers))
-    return Weights(embedding, blocks, _Block(config, tensors, None).norm("final_norm"), unembedding)
+    return Weights(embedding, positions, blocks, _Block(config, tensors, None).norm("final_norm"), unembedding)
 
 
 class _Block:
@@ -98,9 +101,31 @@ class _Block:
 
     def __init__(self, config: ModelConfig, tensors: Mapping[str, Array], layer: int | None) -> None:
         self.config, self.tensors, self.layer = config, tensors, layer
+        self.parts: dict[str, Array] = {}  # of tensors that hold several, until they are asked for
 
     def __call__(self, role: str) -> Array:
-        return self.tensors[tensor_name(self.config, role, self.layer)]
+        """A tensor with a row an output, whether or not it stands alone in the file."""
+        if role not in self.parts:
+            bare, _, kind = role.partition(".")
+            whole = next((w for w, parts in FUSED.items() if bare in parts and w in self.config.architecture.names), "")
+            if not whole:
+                return self._stored(role)
+            self.parts |= self._split(whole, f".{kind}" if kind else "")
+        return self.parts.pop(role)
+
+    def _stored(self, role: str) -> Array:
+        array = self.tensors[tensor_name(self.config, role, self.layer)]
+        return array.T if self.config.architecture.transposed and array.ndim == 2 else array
+
+    def _split(self, whole: str, suffix: str) -> dict[str, Array]:
+        """The parts of a tensor that holds several."""
+        rows, sizes = self._stored(whole + suffix), matrices(self.config)
+        parts = FUSED[whole]
+        if self.config.architecture.interleaved:
+            heads = rows.reshape(self.config.n_heads, len(parts), self.config.head_dim, *rows.shape[1:])
+            return {part + suffix: heads[:, i].reshape(-1, *rows.shape[1:]) for i, part in enumerate(parts)}
+        ends = np.cumsum([sizes[part][0] for part in parts])
+        return {part + suffix: array for part, array in zip(parts, np.split(rows, ends[:-1]), strict=True)}
 
     def norm(self, role: str) -> Norm:
         row = self.config.architecture
@@ -114,9 +139,10 @@ class _Block:
         return self.norm(role) if role in self.config.architecture.norms else None
 
     def in_pairs(self, role: str) -> Array:
-        """Rows of heads, [heads·E, D] or a bias [heads·E], with the coordinates of each pair side by side."""
+        """Rows of heads, [heads·E, D] or a vector [heads·E], with the coordinates of each pair side by side."""
         rows, width = self(role), self.config.head_dim
-        return rows.reshape(-1, width, *rows.shape[1:])[:, pair_order(width)].reshape(rows.shape)
+        order = pair_order(width, self.config.rotary_dim)
+        return rows.reshape(-1, width, *rows.shape[1:])[:, order].reshape(rows.shape)
 
 
 def _load_block(config: ModelConfig, tensors: Mapping[str, Array], layer: int, room: Room) -> BlockWeights:
@@ -134,15 +160,14 @@ def _load_block(config: ModelConfig, tensors: Mapping[str, Array], layer: int, r
         parts = [block.in_pairs(f"{role}.bias") if role in "qk" else block(f"{role}.bias") for role in roles if there]
         return np.concatenate(parts) if parts else None
 
-    order, normed = pair_order(config.head_dim), config.architecture.qk_norm
-    offset = np.float32(config.architecture.norm_offset)
+    normed, offset = config.architecture.qk_norm, np.float32(config.architecture.norm_offset)
     into_mlp = ("gate", "up") if config.architecture.gated else ("up",)
     return BlockWeights(
         attn_norm=block.norm_or_none("attn_norm"),
         qkv=fuse(block.in_pairs("q"), block.in_pairs("k"), block("v")),
         qkv_bias=bias(config.qkv_bias, "q", "k", "v"),
-        q_norm=block("q_norm")[order] + offset if normed else None,
-        k_norm=block("k_norm")[order] + offset if normed else None,
+        q_norm=block.in_pairs("q_norm") + offset if normed else None,
+        k_norm=block.in_pairs("k_norm") + offset if normed else None,
         out=fuse(block("out")),
         out_bias=bias(config.out_bias, "out"),
         attn_post_norm=block.norm_or_none("attn_post_norm"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hand_layouts import request, sized
+from helpers.hand_layouts import request, sized
 
 from glasscli.budget.fit import capacity
 from glasscli.budget.plan import Budget

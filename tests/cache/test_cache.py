@@ -55,6 +55,16 @@ def test_update_puts_new_tokens_behind_the_old_and_advance_counts_them() -> None
     assert cache.held(1).keys[0, 0, :, 0].tolist() == [1, 1]
 
 
+def test_cutting_never_makes_a_sequence_longer() -> None:
+    cache = KVCache(layout_of(CONFIG), 9, batch=3)
+    cache.lengths = [1, 4, 9]
+    assert cache.used_bytes == (1 + 4 + 9) * 2 * 2 * 8 * 4 * 3  # K and V of 2 heads, 8 wide, 4 bytes, 3 layers
+    cache.truncate(4)
+    assert cache.lengths == [1, 4, 4]
+    cache.truncate(0)
+    assert cache.lengths == [0, 0, 0]
+
+
 def test_a_row_shares_memory_and_a_selection_does_not() -> None:
     cache = KVCache(layout_of(CONFIG), 4, batch=3)
     row = cache.row(1)

@@ -8,9 +8,10 @@ import pytest
 from glasscli import ConfigError, UsageError
 from glasscli.cache.choice import FULL, CacheChoice
 from glasscli.cache.choice_text import EXAMPLES, parse_choice
-from glasscli.cache.formats.names import BLOCKED, NAMES, ROTATED
+from glasscli.cache.formats.names import ALIASES, BLOCKED, NAMES, ROTATED
 from glasscli.cache.formats.registry import FORMATS
 from glasscli.cache.formats.rotation import rotation_size
+from glasscli.dtypes import dtype_named
 from glasscli.quality.flags import llama_cpp_flags, vllm_flags
 
 SPECS = {
@@ -153,6 +154,7 @@ def test_the_names_are_those_of_the_formats() -> None:
     assert tuple(FORMATS) == NAMES
     assert {name for name, fmt in FORMATS.items() if fmt.block > 1} == BLOCKED
     assert all(parse_choice(name).k == name for name in NAMES)
+    assert all(dtype_named(alias) == dtype_named(name) for alias, name in ALIASES.items())
     assert ROTATED < BLOCKED
     assert rotation_size("k", 64) == 64
 

@@ -11,6 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from glasscli.config.model_config import ModelConfig
 from glasscli.config.tensor_shapes import expected_tensors
+from glasscli.errors import CheckpointError
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -128,11 +129,26 @@ def test_rotary_frequencies_are_ignored_in_silence(make_model_folder: MakeFolder
     assert notes == []
 
 
-@pytest.mark.parametrize(("dtype", "stored"), [("I8", np.int8), ("I64", np.int64), ("F64", np.float64)])
+@pytest.mark.parametrize(("dtype", "stored"), [("I8", np.int8), ("I64", np.int64)])
 def test_other_types_are_refused_by_name(dtype: str, stored: Any, make_model_folder: MakeFolder) -> None:
     name = "model.norm.weight"
     message = refused(rewrite(make_model_folder(), lambda w: w.update({name: w[name].astype(stored)})))
-    assert f"{name} is {dtype}; glass reads F32, F16, BF16" in message
+    assert f"{name} is {dtype}; glass reads F64, F32, F16, BF16" in message
+
+
+def test_float64_is_rounded_to_float32(make_model_folder: MakeFolder) -> None:
+    name, folder = "model.norm.weight", make_model_folder()
+    exact = np.random.default_rng(3).normal(1, 0.2, 32)
+    loaded = load(rewrite(folder, lambda w: w.update({name: exact})))[name]
+    assert loaded.dtype == np.float32
+    np.testing.assert_array_equal(loaded, exact.astype(np.float32))
+
+
+def test_float64_past_the_range_of_float32_is_refused(make_model_folder: MakeFolder) -> None:
+    name = "model.norm.weight"
+    folder = rewrite(make_model_folder(), lambda w: w.update({name: np.full(32, 1e300)}))
+    with pytest.raises(CheckpointError, match="holds 32 values that are no finite numbers, the first inf"):
+        load(folder)[name]
 
 
 @pytest.mark.parametrize("dtype", ["F8_E4M3", "F8_E5M2"])

@@ -6,17 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.dump_cases import PROMPT, tiny, tiny_dump, tiny_folder, write_folder
+from helpers.dump_cases import PROMPT, STEPS, tiny, tiny_dump, tiny_folder, write_folder
 from helpers.in_process import dump_attn, glass
 from helpers.terminal import in_terminal
 
 from glasscli.cli.console import Color
 from glasscli.cli.views.attn_decode import decode_screen
-from glasscli.cli.views.attn_heatmap import LINEAR, LOG, SHADES
+from glasscli.cli.views.attn_heatmap import SHADES
 from glasscli.cli.views.attn_page import Page
 from glasscli.inspect.dump import dump_attention, dump_decode
-from glasscli.inspect.steps import STEPS
 from glasscli.tokenizer.pieces import label_of
+
+LINEAR, LOG = (0.05, 0.2, 0.4, 0.7), (0.001, 0.01, 0.1, 0.5)  # as --help and the legends say
 
 
 def shades(values: np.ndarray, mask: np.ndarray, bounds: tuple[float, ...] = LINEAR) -> list[str]:

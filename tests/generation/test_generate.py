@@ -54,6 +54,18 @@ def test_a_character_cut_off_by_the_end_is_shown_as_such(loaded: LoadedModel) ->
     assert run.text == "\ufffd"
 
 
+@pytest.mark.parametrize("n_read", [1, 2, 3])
+@pytest.mark.parametrize("marks", [0, 1, 4])
+def test_a_character_begun_in_the_prompt_is_completed(loaded: LoadedModel, n_read: int, marks: int) -> None:
+    """Its first bytes are in the last tokens of the prompt, perhaps with end marks among them, which are no text."""
+    token_ids = [loaded.tokenizer.encode(byte)[1:] for byte in ("a", "🙂")]
+    (_, face) = token_ids
+    assert len(face) == 3, "a first token of two bytes and two of one"
+    prompt = [*token_ids[0], *face[:n_read], *[END] * marks]
+    run = generate(scripted(loaded, [*face[n_read:], *token_ids[0]]), prompt, params=GREEDY, max_new_tokens=4 - n_read)
+    assert "".join(texts(run)) == ("🙂a" if n_read < 3 else "a")
+
+
 def test_a_text_in_metaspace_keeps_the_space_after_the_prompt(tmp_path: Path) -> None:
     tokenizer = sentencepiece_like()
     config = settings(vocab_size=tokenizer.get_vocab_size(), bos_token_id=1, eos_token_id=2)

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from glasscli.checkpoint.load import LoadedModel, load_model
+from glasscli.config.model_config import ModelConfig
 from glasscli.inspect.dump import Dump, dump_attention, dump_decode
+from glasscli.inspect.steps import steps_of
 from helpers import model_folders, random_llama
 
+STEPS = steps_of(ModelConfig.from_dict(random_llama.settings()))  # those of a Llama
 PROMPT = "one two one two"  # a token a letter
 
 

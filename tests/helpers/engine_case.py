@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from hand_layouts import request
-
 from glasscli.budget.fit import capacity, fit
 from glasscli.budget.plan import Budget, plan
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 from glasscli.config.families import Layout, layout
+from helpers.hand_layouts import request
 
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "K elements": 1000}
 ENGINES = {"vLLM": "vllm", "llama.cpp": "llama.cpp", "llama.cpp (V3.2 run)": "llama.cpp"}  # all others: logical

@@ -60,6 +60,29 @@ def test_a_head_that_ignores_content_has_no_name() -> None:
     assert role("nothing") is None
 
 
+def of_previous(share: float) -> HeadMeasures:
+    """A head that puts `share` of its weight on the token before, and nothing elsewhere that counts."""
+    return HeadMeasures(0, 0, 1.0, 0.5, sink=0, prev=share, self_weight=0, dup=0, induct=0, reach=1.0, strongest=None)
+
+
+@pytest.mark.parametrize(
+    ("share", "uniform", "role"),
+    [
+        (0.30, 0.09, "previous"),  # three times what ignoring content gives, and three tenths
+        (0.29, 0.05, None),
+        (0.30, 0.11, None),
+        (0.44, 0.15, None),
+        (0.45, 0.15, "previous"),
+        (0.89, 0.50, None),  # three times .5 can't be: nine tenths are enough
+        (0.90, 0.50, "previous"),
+    ],
+)
+def test_a_name_takes_three_tenths_and_three_times_what_ignoring_content_gives(
+    share: float, uniform: float, role: str | None
+) -> None:
+    assert role_of(of_previous(share), of_previous(0), of_previous(uniform), of_previous(0)) == role
+
+
 def test_an_induction_head_is_named_with_its_evidence() -> None:
     reports = (report("induction", 2), report("previous", 0))
     base = [uniform_measures(0, len(ids), ids) for ids in (TEXT, PROBE)]

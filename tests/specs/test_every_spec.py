@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import pytest
-from every_spec import EVERY, classes
+from helpers.every_spec import EVERY, classes
 
 from glasscli.budget.engines.engine import Dtypes
 from glasscli.errors import ConfigError

@@ -14,7 +14,7 @@ ENGINES: dict[str, type[Engine]] = {}  # by name, in the order that help and mes
 
 def register(engine: type[Engine]) -> None:
     """Offer `engine` everywhere. Raises TypeError for one that leaves something unsaid, or whose name is taken."""
-    declared = {name for base in engine.__mro__ for name in get_annotations(base)} - MADE
+    declared = {name for base in engine.__mro__ for name in get_annotations(base)}
     unsaid = {name for name in declared if not hasattr(engine, name)} | engine.__abstractmethods__
     if unsaid:
         raise TypeError(f"{engine.__name__} does not say its {', '.join(sorted(unsaid))}")
@@ -35,6 +35,5 @@ def servers() -> dict[str, type[Server]]:
     return {name: engine for name, engine in ENGINES.items() if issubclass(engine, Server)}
 
 
-MADE = {"span", "dtypes"}  # what each engine works out when it is made
 for each in (Logical, Transformers, Vllm, LlamaCpp):
     register(each)

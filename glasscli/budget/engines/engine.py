@@ -94,19 +94,28 @@ class Engine(ABC):
         name: how requests and documents call it; `title`: how sentences do.
         options: its settings, by their own names.
         other_dtypes: what else it could keep keys and values in, for comparison.
-        span: tokens of the step in which what it allocates grows.
+        dtypes: what it keeps this request in.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     options: ClassVar[Mapping[str, Option]]
     other_dtypes: ClassVar[tuple[str, ...]]
-    span: int
-    dtypes: Dtypes
+
+    def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
+        """A subclass goes on from here: pages, rules. Raises ConfigError for what the engine has no rule for."""
+        self.request = request
+        self.parts = parts
+        self.dtypes = self.choose_dtypes()
 
     @abstractmethod
-    def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
-        """Choose dtypes and pages. Raises ConfigError, or UsageError, for what the engine has no rule for."""
+    def choose_dtypes(self) -> Dtypes:
+        """What it keeps each role in. Raises ConfigError, with the field, for a dtype that it has no cache in."""
+
+    @property
+    @abstractmethod
+    def span(self) -> int:
+        """Tokens of the step in which what it allocates grows."""
 
     @abstractmethod
     def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:

@@ -97,15 +97,12 @@ class LlamaCpp(Server):
     loads_folders = False
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
-        self.request = request
-        self.parts = parts
         self.unified = bool(request.option("kv_unified"))  # all sequences share one stream of cells
-        self.span = self.pad = int(request.option("kv_pad"))
         if request.tp > 1:
             raise ConfigError("llama.cpp splits a cache by layers, not by heads: use pp instead of tp", "tp")
         if request.prefix_shared and not self.unified:
             raise ConfigError("llama.cpp shares a prefix only in a unified cache", "kv_unified")
-        self.dtypes = self.choose_dtypes()
+        super().__init__(request, parts)
         self.keeps_windows = self.windows_kept()
         self.rules = {part: rule_for(RULES, part, self.title, request) for part in parts}
         for part in parts:
@@ -122,6 +119,11 @@ class LlamaCpp(Server):
         if request.state_dtype is not None and dtype_named(request.state_dtype).name != "f32":
             raise ConfigError(f"llama.cpp keeps states in f32, not {request.state_dtype}", "state_dtype")
         return replace(base, k=k, v=v, index=k, conv="f32", state="f32")
+
+    @property
+    def span(self) -> int:
+        """Streams are rounded up to a multiple of so many cells."""
+        return int(self.request.option("kv_pad"))
 
     @staticmethod
     def check_dtype(name: str, field: str) -> None:
@@ -169,15 +171,15 @@ class LlamaCpp(Server):
     def cells(self, tokens: int, sequences: int, n_seq: int) -> int:
         """Cells of one stream of the main cache."""
         prefix = min(self.request.prefix_shared, tokens)
-        n_ctx = up(prefix + sequences * (tokens - prefix), self.pad)
-        return n_ctx if self.unified else up(n_ctx // n_seq, self.pad)
+        n_ctx = up(prefix + sequences * (tokens - prefix), self.span)
+        return n_ctx if self.unified else up(n_ctx // n_seq, self.span)
 
     def window_cells(self, window: int, cells: int, n_seq: int) -> int:
         """Cells of one stream of the cache for sliding layers: the windows and one batch, padded."""
         if self.request.option("swa_full"):
             return cells
         windows = window * (n_seq if self.unified else 1)
-        return min(cells, up(windows + self.request.option("n_ubatch"), self.pad))
+        return min(cells, up(windows + self.request.option("n_ubatch"), self.span))
 
     def notes(self) -> tuple[str, ...]:
         tokens, batch = self.request.tokens, -(-self.request.batch // self.request.dp)
@@ -186,7 +188,7 @@ class LlamaCpp(Server):
         said = []
         if any(rule != RECURRENT for rule in self.rules.values()):
             streams = "one stream for all sequences" if self.unified else f"{n_seq} streams"
-            said.append(f"llama.cpp: {cells:,} cells (padded to {self.pad}), {streams}")
+            said.append(f"llama.cpp: {cells:,} cells (padded to {self.span}), {streams}")
         said.extend(self.window_notes(cells, n_seq))
         if RECURRENT in self.rules.values():
             said.append(f"recurrent states and convolution columns are f32, for {n_seq} sequences")

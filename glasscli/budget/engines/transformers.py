@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from glasscli.budget.engines.engine import Engine, Held, Option, choose_dtypes, rule_for
+from glasscli.budget.engines.engine import Dtypes, Engine, Held, Option, choose_dtypes, rule_for
 from glasscli.dtypes import dtype_named, row_bytes
 from glasscli.errors import ConfigError
 from glasscli.specs.attention_specs import (
@@ -46,17 +46,20 @@ class Transformers(Engine):
     span = 1
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
-        self.request = request
         if request.prefix_shared:
             raise ConfigError("transformers holds every sequence's tokens: no prefix is shared", "prefix_shared")
+        super().__init__(request, parts)
+        for part in parts:
+            rule_for(RULES, part, self.title, request)
+
+    def choose_dtypes(self) -> Dtypes:
+        request = self.request
         base = choose_dtypes(request)
         k, v = (dtype_named(name or base.model).name for name in (request.k_dtype, request.v_dtype))
-        self.dtypes = replace(base, k=k, v=v, index=dtype_named(request.index_dtype or k).name)
         for field, name in (("k_dtype", k), ("v_dtype", v)):
             if name not in CACHE_DTYPES:
                 raise ConfigError(f"transformers: the size of a cache in {name} is not known", field)
-        for part in parts:
-            rule_for(RULES, part, self.title, request)
+        return replace(base, k=k, v=v, index=dtype_named(request.index_dtype or k).name)
 
     def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
         held: Held = {}

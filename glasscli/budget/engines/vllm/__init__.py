@@ -60,13 +60,11 @@ class Vllm(Server, Paged):
     loads_folders = True
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
-        self.request = request
-        self.parts = parts
         self.latents = tuple(part for part in parts if isinstance(part, LatentAttention))
         self.expanded = bool(request.option("mla_expanded"))  # MLA caches the keys and values of every head
         self.hybrid = bool(request.option("hybrid_manager"))
         self.step = int(request.option("max_num_batched_tokens"))
-        self.dtypes = self.choose_dtypes()
+        super().__init__(request, parts)
         for part in parts:
             rule_for(EVERYTHING, part, self.title, request)
         for part in self.latents:
@@ -74,7 +72,11 @@ class Vllm(Server, Paged):
                 raise refuse(self.title, request, part, "how it keeps a window of latents is not known")
         self.states = tuple(part for part in parts if is_state(part))
         self.pages = self.lay_out()
-        self.span = lcm(1, *self.pages.tokens.values())
+
+    @property
+    def span(self) -> int:
+        """A page of every part is full after so many tokens."""
+        return lcm(1, *self.pages.tokens.values())
 
     def choose_dtypes(self) -> Dtypes:
         """One dtype for keys and values; a state in the config's dtype, else the model's."""
