@@ -100,7 +100,10 @@ def cell_terms(trace: LayerTrace, config: ModelConfig, head: int, query: int, ke
 
 
 def in_pairs(terms_E: Array) -> Array:
-    """The two terms of each rotated pair, dimension i and i + E/2, summed: [E/2], the fastest pair first."""
+    """The two terms of each rotated pair, dimension i and i + E/2, summed: [E/2], the fastest pair first.
+
+    For heads that are rotated whole; of others these are pairs in name only.
+    """
     first, second = np.split(terms_E, 2)
     return first + second
 
