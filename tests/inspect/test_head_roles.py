@@ -68,19 +68,18 @@ def of_previous(share: float) -> HeadMeasures:
 @pytest.mark.parametrize(
     ("share", "uniform", "role"),
     [
-        (0.30, 0.09, "previous"),  # three times what ignoring content gives, and three tenths
-        (0.29, 0.05, None),
-        (0.30, 0.11, None),
-        (0.44, 0.15, None),
-        (0.45, 0.15, "previous"),
-        (0.89, 0.50, None),  # three times .5 can't be: nine tenths are enough
-        (0.90, 0.50, "previous"),
+        (0.52, 0.03, "previous"),  # half of the way from chance to all is .515
+        (0.51, 0.03, None),
+        (0.30, 0.09, None),  # three times chance, and yet seven tenths are elsewhere
+        (0.62, 0.23, "previous"),  # nine tokens: chance gives .23, half of the way is .615
+        (0.61, 0.23, None),
+        (0.76, 0.50, "previous"),
+        (0.74, 0.50, None),
+        (1.00, 1.00, None),  # where there is nothing else to look at, it says nothing
     ],
 )
-def test_a_name_takes_three_tenths_and_three_times_what_ignoring_content_gives(
-    share: float, uniform: float, role: str | None
-) -> None:
-    assert role_of(of_previous(share), of_previous(0), of_previous(uniform), of_previous(0)) == role
+def test_a_name_takes_half_the_way_from_chance_to_all(share: float, uniform: float, role: str | None) -> None:
+    assert role_of(of_previous(share), average([of_previous(0)]), of_previous(uniform), of_previous(0)) == role
 
 
 def test_an_induction_head_is_named_with_its_evidence() -> None:
