@@ -208,7 +208,7 @@ def test_heads_are_sorted_by_induction_on_the_probe() -> None:
     scores = [float(n) for n in re.findall(r"^ \d\.\d +\d +(?:[a-z]+ +)?(\.\d\d|1\.00)", out, re.MULTILINE)]
     assert len(scores) == 12
     assert scores == sorted(scores, reverse=True)
-    assert "24 random tokens, twice (seed 0)" in out
+    assert "24 random tokens, twice; mean of 32 draws (seed 0)" in out
 
 
 def test_explain_tells_each_step_with_its_line_of_code() -> None:
