@@ -10,10 +10,10 @@ from dump_cases import PROMPT, tiny, tiny_dump, tiny_folder, write_folder
 from in_process import dump_attn, glass
 from terminal import in_terminal
 
+from glasscli.cli.commands.dump_attn.decode_screen import decode_screen
+from glasscli.cli.commands.dump_attn.heatmap import LINEAR, LOG, SHADES
 from glasscli.cli.console import Color
-from glasscli.cli.views.attn_decode import decode_screen
-from glasscli.cli.views.attn_heatmap import LINEAR, LOG, SHADES
-from glasscli.cli.views.attn_page import Page
+from glasscli.cli.page.page import Page
 from glasscli.inspect.dump import dump_attention, dump_decode
 from glasscli.inspect.steps import STEPS
 from glasscli.tokenizer.pieces import label_of

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from dump_cases import tiny
 
+from glasscli.cli.commands.dump_attn.heads_screen import heads_screen
 from glasscli.cli.console import Color
-from glasscli.cli.views.attn_heads import heads_screen
-from glasscli.cli.views.attn_page import Page
+from glasscli.cli.page.page import Page
 from glasscli.inspect.head_roles import Census, HeadReport, head_census, random_repeat, role_of
 from glasscli.inspect.measures import HeadMeasures, measure_heads, uniform_measures, uniform_pattern
 from glasscli.model.ops import Array

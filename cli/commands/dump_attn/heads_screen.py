@@ -1,0 +1,118 @@
+"""All heads of a model in one table, those that continue repeats first; and the steps explained."""
+
+from collections.abc import Sequence
+
+from glasscli.cli.commands.dump_attn.measures import percent
+from glasscli.cli.page.page import (
+    ACCENT,
+    BAD,
+    DIM,
+    HEAD,
+    Line,
+    Page,
+    Span,
+    fits,
+    flow,
+    share,
+    table,
+    tint,
+    wrap,
+)
+from glasscli.inspect.checks import Check, check_layer
+from glasscli.inspect.dump import Dump
+from glasscli.inspect.head_roles import ENOUGH, Census, HeadReport
+from glasscli.inspect.measures import HeadMeasures
+from glasscli.inspect.steps import STEPS, explain, source_line, step_array
+from glasscli.inspect.trace import LayerTrace
+
+MAX_HEADS = 64  # on a terminal; a pipe gets all
+
+
+def heads_screen(page: Page, census: Census) -> list[Line]:
+    """The census, sorted by how well a head continues the probe."""
+    reports = census.reports[:MAX_HEADS] if page.terminal else census.reports
+    rows = [_row(page, report) for report in reports]
+    uniform = _numbers(page, census.uniform_text, census.uniform_probe, DIM)
+    rows.append([("uniform", DIM), ("", ""), ("", ""), *uniform])
+    names = ("head", "kv", "role", "induct", "dup", "prev", "self", "sink", "entropy", "reach")
+    over = ["", "", "", "probe", "probe", *["text"] * 5]
+    right = (False, False, False, *[True] * 7)
+    lines = table([[(name, DIM) for name in over], [(name, DIM) for name in names], *rows], right)
+    if not fits(page, lines):
+        lines = _stacked(page, names, rows)
+    n_probe = len(census.probe_ids) // 2
+    n_layers = max(report.layer for report in census.reports) + 1
+    title = (f"{n_layers} layers", f"{len(census.reports)} heads", "sorted by induction on the probe")
+    head = wrap(page.safe(f"probe   {n_probe} random tokens, twice (seed 0)"), page.width, "        ", DIM, first="")
+    head += [[], *flow(page, title, "  ", HEAD)]
+    left = len(census.reports) - len(reports)
+    more = [[(page.safe(f" … {left} more heads (all of them in a pipe, or with --json)"), DIM)]] if left else []
+    return [*head, [], *lines, *more, [], *_evidence(page, census)]
+
+
+def _row(page: Page, report: HeadReport) -> list[Span]:
+    kv = report.text.kv_head or 0
+    return [
+        (f"{report.layer}.{report.text.head}", ACCENT),
+        (str(kv), tint(kv)),
+        (report.role or "", HEAD),
+        *_numbers(page, report.text, report.probe, ""),
+    ]
+
+
+def _numbers(page: Page, text: HeadMeasures, probe: HeadMeasures, style: str) -> list[Span]:
+    shares = (probe.induct, probe.dup, text.prev, text.self_weight, text.sink)
+    reach = "–" if text.reach is None else f"{text.reach:.1f}"
+    cells = [*(share(value) for value in shares), percent(page, text.entropy_share), reach]
+    return [(page.safe(cell), style) for cell in cells]
+
+
+def _stacked(page: Page, names: Sequence[str], rows: Sequence[Sequence[Span]]) -> list[Line]:
+    lines: list[Line] = []
+    for row in rows:
+        kv = f" · kv {row[1][0]}" if row[1][0] else ""
+        title = f"{row[0][0]}{kv}" + (f" · {row[2][0]}" if row[2][0] else "")
+        values = [f"{name} {cell}" for name, (cell, _) in zip(names[3:], row[3:], strict=True)]
+        lines += [[(page.safe(title), HEAD)], *flow(page, values, "  ", between="  ", first="  ")]
+    return lines
+
+
+def _evidence(page: Page, census: Census) -> list[Line]:
+    """Which heads are induction heads, and why."""
+    found = [report for report in census.reports if report.role == "induction"]
+    base = census.uniform_probe.induct or 0.0
+    best = census.reports[0]
+    if found:
+        text = "Induction heads: " + ", ".join(
+            f"{r.layer}.{r.text.head} ({share(r.probe.induct)}, {(r.probe.induct or 0) / base:.0f} × uniform)"
+            for r in found
+        )
+        text += ". In the second half of the probe that share of their weight is on the token that came next before."
+    else:
+        text = (
+            f"No induction head: none puts {share(ENOUGH)} of its weight on the token that came next before. "
+            f"Nearest is {best.layer}.{best.text.head} with {share(best.probe.induct)} (uniform {share(base)})."
+        )
+    return wrap(page.safe(text), page.width, " ")
+
+
+def explain_screen(page: Page, dump: Dump, trace: LayerTrace) -> list[Line]:
+    """Each step with its equation, two sentences, what was found to be true, and the line of code."""
+    checks = check_layer(trace, dump.config)
+    lines: list[Line] = []
+    for number, (name, step) in enumerate(STEPS.items(), 1):
+        shape = " × ".join(str(n) for n in step_array(trace, name).shape)
+        title = f"{number:>2}  {name} = {step.equation(dump.config)} · {shape} ({', '.join(step.axes)})"
+        lines += [[], *wrap(page.safe(title), page.width, "      ", HEAD, first="")]
+        lines += wrap(page.safe(explain(step, dump.config)), page.width, "    ")
+        lines += _found(page, checks.get(name))
+        file, line_number, code = source_line(step)
+        lines += wrap(page.safe(f"{file}:{line_number}  {code}"), page.width, "      ", DIM, first="    ")
+    return lines
+
+
+def _found(page: Page, check: Check | None) -> list[Line]:
+    if check is None:
+        return []
+    text = page.safe(f"{'✓' if check.ok else '✗'} here: {check.text}")
+    return wrap(text, page.width, "      ", ACCENT if check.ok else BAD, first="    ")

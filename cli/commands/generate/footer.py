@@ -1,0 +1,131 @@
+"""The line of numbers below a text, on stderr: how much, why it ended, how fast, how surprising."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from glasscli.cli.commands.generate.text_view import ASCII, DIM, RESET, tint_legend
+from glasscli.cli.console import NARROWEST, WIDEST, Color, in_ascii, printable, unicode_ok, use_color
+from glasscli.generation.loop import Generation
+
+if TYPE_CHECKING:
+    from glasscli.generation.batch import Batch
+
+UNKNOWN_WIDTH = 80
+
+
+def footer_lines(items: list[str], width: int) -> list[str]:
+    """`items` in as many lines of `width` columns as they need; a single one is ruled to its end."""
+    lines, line = [], "──"
+    for item in items:
+        joint = " " if line == "──" else " · "
+        if len(line) + len(joint) + len(item) > width and line != "──":
+            lines.append(line)
+            line, joint = "  ", " "
+        line += joint + item
+    if not lines and len(line) + 2 < width:
+        line += " " + "─" * (width - len(line) - 1)
+    return [*lines, line]
+
+
+def footer_items(run: Generation) -> list[str]:
+    """What there is to say of `run`, most wanted first."""
+    written, n = run.written, len(run.token_ids)
+    items = [f"{n:,} token{'s' * (n != 1)}", reason(run), f"seed {run.seed}"]
+    if run.prefill_s:
+        items.append(f"prompt {len(run.prompt.token_ids):,} tok {1000 * run.prefill_s:,.1f} ms")
+    if run.decode_s:
+        items.append(f"{(n - 1) / run.decode_s:,.0f} tok/s")
+    if run.cache is not None:
+        items.append(f"KV {sizes(run.cache.used_bytes, run.cache.nbytes)}")
+    if run.n_slid:
+        items.append(f"{run.n_slid:,} tok slid out")
+    if written.perplexity is not None:
+        items.append(f"perplexity {written.perplexity:.1f}")
+    return items
+
+
+def reason(run: Generation) -> str:
+    """Why the text ended, in words."""
+    n = len(run.token_ids)
+    if run.finish_reason == "stop":
+        return f"stopped before {printable(run.written.stop_string or '')!r}"
+    words = {
+        "eos": "end of text",
+        "length": f"stopped at -n {n}",
+        "context": f"context of {run.loaded.config.max_seq_len:,} full",
+        "interrupted": "interrupted",
+    }
+    return words.get(run.finish_reason or "", "unfinished")
+
+
+def hints(run: Generation, shows_probs: bool) -> list[str]:
+    """What to try next."""
+    probs = [] if shows_probs else ["--show probs (every choice)"]
+    if run.finish_reason == "context":
+        return ["--overflow slide (write on past the context)", *probs]
+    if run.finish_reason == "length":
+        return [f"-n {max(1, 4 * len(run.token_ids))}", *probs, "--temperature 0"]
+    return [f"--seed {run.seed + 1}", *probs, "--json"]
+
+
+def show_footer(run: Generation, color: Color, *, tinted: bool, try_next: Sequence[str] = ()) -> None:
+    """Write the footer to stderr, and a line of hints; a closed stderr changes nothing."""
+    width = _stderr_width()
+    lines = footer_lines(footer_items(run), width)
+    if try_next:
+        from glasscli.cli.page.cells import join_fitting  # brings Rich, which a pipe has no use for
+
+        lines.append(join_fitting("   try", try_next, width))
+    if tinted and use_color(color, sys.stderr):
+        lines.insert(0, tint_legend())
+    _write(lines, color)
+
+
+def show_batch_footer(batch: "Batch", color: Color) -> None:
+    """The same for several prompts."""
+    n = sum(len(run.token_ids) for run in batch.runs)
+    items = [f"{len(batch.runs):,} prompts", f"{n:,} tokens"]
+    if batch.runs:
+        items.append(f"seeds {batch.runs[0].seed} to {batch.runs[-1].seed}")
+    items.append(f"prompts {1000 * batch.prefill_s:,.1f} ms")
+    if batch.decode_s:
+        items.append(f"{batch.n_decoded / batch.decode_s:,.0f} tok/s together")
+    items.append(f"KV {sizes(batch.kv_bytes)}")
+    _write(footer_lines(items, _stderr_width()), color)
+
+
+def _write(lines: list[str], color: Color) -> None:
+    dim, reset = (DIM, RESET) if use_color(color, sys.stderr) else ("", "")
+    text = "".join(f"{dim}{line}{reset}\n" for line in lines)
+    if not unicode_ok(sys.stderr):
+        text = in_ascii(text, ASCII)
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, AttributeError, ValueError):
+        pass
+
+
+def sizes(*n_bytes: int) -> str:
+    """Bytes for people, all in the binary unit that fits the last: `18 of 404 KiB`."""
+    units = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+    unit, name = next(((unit, name) for unit, name in units if n_bytes[-1] >= 2 * unit), (1, "B"))
+    return f"{' of '.join(_short(n / unit) for n in n_bytes)} {name}"
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
+
+
+def _stderr_width() -> int:
+    """Columns of stderr: `COLUMNS`, else the terminal's, else 80. From 20 to 2,000."""
+    columns = os.environ.get("COLUMNS", "")
+    found = int(columns[:10]) if columns.isdecimal() else 0
+    if not found:
+        try:
+            found = os.get_terminal_size(sys.stderr.fileno()).columns
+        except (OSError, AttributeError, ValueError):
+            found = 0
+    return max(NARROWEST, min(found or UNKNOWN_WIDTH, WIDEST))  # some terminals say 0: they don't know

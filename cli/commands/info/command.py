@@ -1,0 +1,41 @@
+"""`glass info`: what a model folder holds."""
+
+from typing import Annotated
+
+import typer
+
+from glasscli.cli.console import Color, write_json
+from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
+
+EPILOG = """\
+Reads the headers of the weight files, not the numbers: a large model takes no longer than a small one, and numbers
+that are damaged are found by generate and dump-attn, not here.
+
+\b
+Examples:
+  glass info
+  glass info --tensors
+  glass info -m path/to/llama --json
+"""
+
+
+def command(
+    model: ModelDir = None,
+    every: Annotated[bool, typer.Option("--tensors", help="List every tensor, layer by layer.")] = False,
+    as_json: Json = False,
+    color: ColorOption = Color.auto,
+    quiet: Quiet = False,
+) -> None:
+    """Show what a model folder holds: settings, parameters, tensors, cache bytes per token, tokenizer, files."""
+    from glasscli.checkpoint.facts import read_facts
+    from glasscli.checkpoint.load import shipped_folder
+
+    facts = read_facts(model or shipped_folder())
+    if as_json:
+        from glasscli.cli.commands.info.document import document
+
+        write_json(document(facts))
+    else:
+        from glasscli.cli.commands.info.screen import show
+
+        show(facts, every, color, quiet)

@@ -1,0 +1,55 @@
+"""`glass tokenize`: how a text becomes tokens."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from glasscli.cli.console import Color, is_terminal, write_json
+from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
+from glasscli.errors import UsageError
+
+EPILOG = """\
+A row a token: its number, its id, the piece, its bytes in hexadecimal. A piece like <0xE2> is a byte that is no
+character by itself; the row says which character it belongs to. What the tokenizer puts in front is shown too.
+
+\b
+Examples:
+  glass tokenize "The cat sat." --merges
+  glass tokenize "日本 🙂" --json
+  echo "Lily had a red ball" | glass tokenize
+  glass tokenize "The end<|endoftext|>" --special
+"""
+
+
+def command(
+    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The text; - or a pipe reads stdin.")] = None,
+    model: ModelDir = None,
+    merges: Annotated[bool, typer.Option("--merges", help="Show every merge that built a token.")] = False,
+    special: Annotated[bool, typer.Option("--special", help="Take <|endoftext|> and the like for tokens.")] = False,
+    as_json: Json = False,
+    color: ColorOption = Color.auto,
+    quiet: Quiet = False,
+) -> None:
+    """Show the tokens of a text: ids, pieces, bytes, and which tokens hold only a part of a character."""
+    from glasscli.checkpoint.load import shipped_folder
+    from glasscli.checkpoint.untrusted_files import model_folder
+    from glasscli.cli.prompt_text import prompt_text
+    from glasscli.tokenizer.merges import merges as merged_words
+    from glasscli.tokenizer.tokenized import tokenize
+    from glasscli.tokenizer.tokenizer import load_tokenizer
+
+    if text is None and (sys.stdin is None or is_terminal(sys.stdin)):
+        raise UsageError('no text. Give one: glass tokenize "Once upon a time", or pipe one in.')
+    text = prompt_text(text)
+    tokenizer = load_tokenizer(model_folder(model or shipped_folder()))
+    tokens = tokenize(tokenizer, text, special=special)
+    words = merged_words(tokenizer, text, special=special) if merges else None
+    if as_json:
+        from glasscli.cli.commands.tokenize.document import document
+
+        write_json(document(tokenizer, text, tokens, words), indent=None if len(tokens) > 10_000 else 2)
+    else:
+        from glasscli.cli.commands.tokenize.screen import show
+
+        show(tokenizer, text, tokens, words, color, quiet)
