@@ -1,96 +1,167 @@
-"""What all screens of `dump-attn` are made of: lines of styled pieces that fit a width counted in cells.
+"""The page that a command writes on: how wide it is, what it can show, and how lines for it are made.
 
-Views build `Line`s and never print. Colour repeats what the characters say; without colour nothing is lost.
+Views build `Line`s with a page's methods and hand them to `show`; none of them prints. What a method is given is made
+harmless first, in ASCII where the terminal has no more, so that no data can steer a terminal and widths are true.
 """
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
+from glasscli.cli import console
+from glasscli.cli.console import Color
+from glasscli.cli.page import wrap
+from glasscli.cli.page.ascii import in_ascii
+from glasscli.cli.page.cells import cells, pad
+from glasscli.cli.page.style import DIM, paint
 
-from glasscli.cli.console import (
-    Color,
-    in_ascii,
-    is_terminal,
-    printable,
-    rich_console,
-    unicode_ok,
-    use_color,
-    width,
-    write,
-)
-from glasscli.cli.page.cells import pad
-from glasscli.inspect.dump import Token
-from glasscli.tokenizer.pieces import label_of
-
-Span = tuple[str, str]  # text, Rich style
+Span = tuple[str, str]  # text, style
 Line = list[Span]
 
-HEAD = "bold"
-DIM = "dim"
-ACCENT = "cyan"
-BAD = "bold red"
-# One tint for each key/value head, so that query heads that share one are seen together. All differ in
-# lightness too, for eyes that don't tell hues apart.
-KV_TINTS = ("#3f97cf", "#c98a1f", "#a578cf", "#5f9e5f")
-
-CUT = "~"  # what stands for "…" without Unicode, as wide as that
-# Without Unicode: what our own texts use, in ASCII. Tokens have an ASCII form of their own.
-_ASCII = {
-    "·": ".", "−": "-", "–": "-", "—": "-", "─": "-", "→": "->", "←": "<-", "×": "x", "√": "sqrt", "ᵀ": "^T",
-    "Σ": "sum ", "Δ": "diff", "≤": "<=", "≥": ">=", "²": "^2", "∞": "inf", "…": CUT, "½": "1/2", "∂": "d",
-    "█": "#", "▓": "=", "▒": "-", "░": ":", "λ": "eigenvalue ", "✓": "ok", "✗": "NO", "‖": "|", "’": "'",
-}  # fmt: skip
+STDERR_WIDTH = 80  # of a terminal that doesn't know its own
 
 
 @dataclass(frozen=True)
 class Page:
-    """Where a screen goes: how wide it is, and what it can show."""
+    """Where lines go.
 
-    width: int
-    unicode: bool
-    color: Color
-    terminal: bool
+    Attributes:
+        width: columns to fill.
+        unicode: whether it can show more than ASCII; if not, `dot` stands for a middle dot.
+        colored, truecolor: whether styles are shown, and colours in 24 bits.
+        terminal: whether a person reads it: hints are for them, and what a pipe gets is never cut short.
+    """
+
+    width: int = 100
+    unicode: bool = True
+    colored: bool = False
+    truecolor: bool = False
+    terminal: bool = False
+    dot: str = "-"
+    write: Callable[[str], None] = console.write
 
     @classmethod
-    def of_stdout(cls, color: Color = Color.auto) -> "Page":
+    def of_stdout(cls, color: Color = Color.auto, dot: str = "-") -> "Page":
         """The page that stdout is."""
-        return cls(width(), unicode_ok(), color, is_terminal())
+        stdout = sys.stdout
+        colored, truecolor = console.use_color(color, stdout), console.has_truecolor()
+        return cls(console.width(), console.unicode_ok(), colored, truecolor, console.is_terminal(), dot)
+
+    @classmethod
+    def of_stderr(cls, color: Color = Color.auto, dot: str = "-") -> "Page":
+        """The page that stderr is; what can't be written there is left out."""
+        stderr = sys.stderr
+        colored, truecolor = console.use_color(color, stderr), console.has_truecolor()
+        width, terminal = console.width(stderr, STDERR_WIDTH), console.is_terminal(stderr)
+        return cls(width, console.unicode_ok(stderr), colored, truecolor, terminal, dot, console.write_stderr)
 
     def safe(self, text: str) -> str:
         """`text` in characters that this page can show, none of which steers a terminal."""
-        text = printable(text)
-        return text if self.unicode else in_ascii(text, _ASCII)
+        text = console.printable(text)
+        return text if self.unicode else in_ascii(text, self.dot)
 
-    def token(self, token: Token) -> str:
-        """A token's label."""
-        return label_of(token.raw, ascii_only=not self.unicode)
+    def label(self, data: bytes) -> str:
+        """A token's bytes as a label, see `label_of`."""
+        from glasscli.tokenizer.pieces import label_of
 
-    def text(self, text: str) -> str:
-        """A whole text on one line, labelled as tokens are, but with spaces as spaces."""
-        words = text.encode("utf-8", "surrogatepass").split(b" ")
-        return " ".join(label_of(word, ascii_only=not self.unicode) for word in words)
+        return label_of(data, ascii_only=not self.unicode)
+
+    def fits(self, lines: Iterable[Line]) -> bool:
+        """Whether no line is wider than the page."""
+        return all(line_width(line) <= self.width for line in lines)
+
+    def wrap(self, text: str, hang: str = "", style: str = "", first: str | None = None) -> list[Line]:
+        """Prose. Lines begin with `hang`, the first with `first` if that is given."""
+        begin = hang if first is None else first
+        return [[(line, style)] for line in wrap.wrap(self.safe(text), self.width, self.safe(begin), hang)]
+
+    def listed(
+        self, items: Iterable[str], hang: str = "", style: str = "", between: str = " · ", first: str = ""
+    ) -> list[Line]:
+        """Items with something between them, broken there. Lines begin with `hang`, the first with `first`."""
+        safe = [self.safe(item) for item in items]
+        return [[(line, style)] for line in wrap.listed(safe, self.width, self.safe(between), first, hang)]
+
+    def say(self, text: str, style: str = "", indent: int = 0) -> list[Line]:
+        """A sentence with figures: no number is parted from its unit. Further lines are indented."""
+        return self.flow("", wrap.SPACE.split(text), style, 1, indent)
+
+    def flow(
+        self, label: str, pieces: Iterable[str], style: str = "", gap: int = 2, indent: int | None = None
+    ) -> list[Line]:
+        """A dimmed label, then pieces kept whole where the width allows, `gap` apart and hanging under the first."""
+        label, lines = wrap.flow(self.safe(label), [self.safe(p) for p in pieces], self.width, gap, indent)
+        made: list[Line] = [[(line, style)] for line in lines]
+        if label.strip() and lines[0].startswith(label):
+            made[0] = [(label, DIM), (lines[0][len(label) :], style)]
+        return made
+
+    def columns(
+        self, rows: Sequence[Sequence[Span]], right: Sequence[bool], gap: int = 2, indent: int = 1, padded: bool = False
+    ) -> list[Line]:
+        """Rows of cells as lines, columns as wide as their widest cell; `right` tells how each is aligned.
+
+        Args:
+            padded: a cell's style goes on into the gap behind it.
+        """
+        safe = [[(self.safe(text), style) for text, style in row] for row in rows]
+        widths = [max(cells(row[i][0]) for row in safe if i < len(row)) for i in range(len(right))]
+        lines: list[Line] = []
+        for row in safe:
+            line: Line = [(" " * indent, "")]
+            for i, (text, style) in enumerate(row):
+                line.append((pad(text, widths[i], right[i]), style))
+                line += [(" " * (gap - 1), style if padded else ""), (" ", "")]
+            lines.append(line[:-2])
+        return lines
+
+    def table(
+        self,
+        headers: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        left: Sequence[int] = (),
+        sections: Sequence[int] = (),
+        bold: int | None = None,
+    ) -> list[Line]:
+        """A ruled table, or no line at all where it would be wider than the page.
+
+        Columns in `left` are flush left, the others flush right; an empty line follows each row in `sections`;
+        column `bold` stands out.
+        """
+        styled = [[(cell, "bold" if n == 0 or i == bold else "") for i, cell in enumerate(row)]
+                  for n, row in enumerate((headers, *rows))]  # fmt: skip
+        right = [i not in left for i in range(len(headers))]
+        for gap in (3, 2):
+            lines = self.columns(styled, right, gap, indent=0, padded=True)
+            if self.fits(lines):
+                break
+        else:
+            return []
+        lines.insert(1, [("─" * line_width(lines[0]), "")])
+        for at in sorted(sections, reverse=True):
+            if at + 1 < len(rows):
+                lines.insert(at + 3, [])
+        return lines
+
+    def render(self, line: Line) -> str:
+        """A line as it is written: no spaces at its end, escape sequences where colour is wanted."""
+        spans = [(self.safe(text), style) for text, style in line]
+        while spans and not spans[-1][0].rstrip(" "):
+            spans.pop()
+        if spans:
+            spans[-1] = (spans[-1][0].rstrip(" "), spans[-1][1])
+        return "".join(paint(text, style, self.truecolor) if self.colored and text else text for text, style in spans)
 
     def show(self, lines: Iterable[Line]) -> None:
-        """Print the lines, in colour if that is wanted."""
-        if not self.unicode:
-            lines = [[(text.replace("…", CUT), style) for text, style in line] for line in lines]
-        if not use_color(self.color):
-            for line in lines:
-                write("".join(text for text, _ in line).rstrip())
-            return
-        from rich.text import Text
-
-        console = rich_console(self.color)
-        for line in lines:
-            text = Text.assemble(*line, end="")
-            text.rstrip()
-            console.print(text, no_wrap=True, crop=False, overflow="ignore", end="\n")
+        """Write the lines."""
+        texts = [self.render(line) for line in lines]
+        if texts:
+            self.write("\n".join(texts))
 
 
 def line_width(line: Line) -> int:
     """Cells that a line takes."""
-    return sum(cell_len(text) for text, _ in line)
+    return sum(cells(text) for text, _ in line)
 
 
 def add(line: Line, text: str, style: str) -> None:
@@ -101,80 +172,7 @@ def add(line: Line, text: str, style: str) -> None:
         line.append((text, style))
 
 
-def fits(page: Page, lines: Iterable[Line]) -> bool:
-    """Whether no line is wider than the page."""
-    return max((line_width(line) for line in lines), default=0) <= page.width
-
-
-def table(rows: Sequence[Sequence[Span]], right: Sequence[bool], gap: int = 2, indent: int = 1) -> list[Line]:
-    """Rows of cells as lines, columns as wide as their widest cell; `right` tells how each is aligned."""
-    widths = [max(cell_len(row[i][0]) for row in rows if i < len(row)) for i in range(len(right))]
-    lines: list[Line] = []
-    for row in rows:
-        line: Line = [(" " * indent, "")]
-        for i, (text, style) in enumerate(row):
-            line.append((pad(text, widths[i], right[i]), style))
-            line.append((" " * gap, ""))
-        lines.append(line[:-1])
-    return lines
-
-
-def wrap(text: str, cells: int, indent: str = "", style: str = "", first: str | None = None) -> list[Line]:
-    """`text` in lines of at most `cells` cells, broken at spaces where that is possible."""
-    lines, current = [], first if first is not None else indent
-    fresh = True
-    for word in text.split(" "):
-        while True:
-            joined = current + ("" if fresh else " ") + word
-            if cell_len(joined) <= cells:
-                current, fresh = joined, False
-                break
-            if not fresh:
-                lines.append(current)
-                current, fresh = indent, True
-                continue
-            head = word
-            while len(head) > 1 and cell_len(current + head) > cells:
-                head = head[:-1]
-            lines.append(current + head)
-            current, word = indent, word[len(head) :]
-            if not word:
-                break
-    if not fresh:
-        lines.append(current)
-    return [[(line, style)] for line in lines]
-
-
-def flow(
-    page: Page, parts: Sequence[str], indent: str = "", style: str = "", between: str = " · ", first: str = ""
-) -> list[Line]:
-    """`parts` with something between them, broken between parts only; no line begins or ends with it."""
-    texts: list[str] = []
-    current, fresh = first, True
-    for part in parts:
-        joined = current + page.safe(part if fresh else between + part)
-        if not fresh and cell_len(joined) > page.width:
-            texts.append(current)
-            joined = indent + page.safe(part)
-        current, fresh = joined, False
-    return [line for text in [*texts, current] for line in wrap(text, page.width, indent + "  ", style, first="")]
-
-
-def share(value: float | None) -> str:
-    """A share of one with two digits and no zero in front: `.21`, `1.00`; `–` for none."""
-    if value is None:
-        return "–"
-    text = f"{value:.2f}"
-    return text[1:] if text.startswith("0") else text
-
-
-def number(value: float) -> str:
-    """A number with about three digits."""
-    if value == 0 or 0.01 <= abs(value) < 1000:
-        return f"{value:.2f}"
-    return f"{value:.1e}" if abs(value) < 0.01 or abs(value) >= 1e5 else f"{value:.0f}"
-
-
-def tint(kv_head: int) -> str:
-    """The colour of a key/value head."""
-    return KV_TINTS[kv_head % len(KV_TINTS)]
+def spaced(*blocks: list[Line]) -> list[Line]:
+    """Blocks of lines with an empty line between two; blocks that hold nothing are left out."""
+    found = [block for block in blocks if block]
+    return [line for i, block in enumerate(found) for line in ([[], *block] if i else block)]

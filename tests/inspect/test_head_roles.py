@@ -5,7 +5,6 @@ import pytest
 from dump_cases import tiny
 
 from glasscli.cli.commands.dump_attn.heads_screen import heads_screen
-from glasscli.cli.console import Color
 from glasscli.cli.page.page import Page
 from glasscli.inspect.head_roles import Census, HeadReport, head_census, random_repeat, role_of
 from glasscli.inspect.measures import HeadMeasures, measure_heads, uniform_measures, uniform_pattern
@@ -60,11 +59,11 @@ def test_a_head_that_ignores_content_has_no_name() -> None:
 def test_an_induction_head_is_named_with_its_evidence() -> None:
     reports = (report("induction", 2), report("previous", 0))
     census = Census(reports, uniform_measures(0, len(TEXT), TEXT), uniform_measures(0, len(PROBE), PROBE), tuple(PROBE))
-    lines = ["".join(text for text, _ in line) for line in heads_screen(Page(100, True, Color.never, False), census)]
+    lines = ["".join(text for text, _ in line) for line in heads_screen(Page(), census)]
     uniform = np.mean([1 / (p + 1) for p in range(N, 2 * N)])
     assert any(f"Induction heads: 1.2 (1.00, {1 / uniform:.0f} × uniform)." in line for line in lines)
     none = Census(reports[1:], census.uniform_text, census.uniform_probe, tuple(PROBE))
-    lines = ["".join(text for text, _ in line) for line in heads_screen(Page(100, True, Color.never, False), none)]
+    lines = ["".join(text for text, _ in line) for line in heads_screen(Page(), none)]
     assert any("No induction head" in line for line in lines)
 
 

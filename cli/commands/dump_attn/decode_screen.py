@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from rich.cells import cell_len
 
+from glasscli.cli.commands.dump_attn.figures import share
 from glasscli.cli.commands.dump_attn.layer_screen import prompt_lines
-from glasscli.cli.page.cells import crop, pad
-from glasscli.cli.page.page import ACCENT, BAD, DIM, HEAD, Line, Page, fits, flow, share, table, tint, wrap
+from glasscli.cli.page.cells import cells, crop, pad
+from glasscli.cli.page.page import Line, Page, Span
+from glasscli.cli.page.style import ACCENT, BAD, DIM, HEAD, tint
 from glasscli.inspect.checks import largest_difference, tiny
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.measures import measure_heads
@@ -40,7 +41,7 @@ def decode_screen(
         what, size = "decode step", f"1 query × {position + 1} keys ({position} cached + 1 new)"
     else:
         what, size = f"row {position} of the prefill", f"1 query × {position + 1} keys"
-    lines = flow(page, (what, f"layer {trace.layer}{who}", f"start {position}", size), "  ", HEAD)
+    lines = page.listed((what, f"layer {trace.layer}{who}", f"start {position}", size), "  ", HEAD)
     lines += prompt_lines(page, dump, demo)
     if dump.mode == "decode":
         lines += [*_facts(page, dump), *_compare(page, dump, trace, prefill)]
@@ -51,14 +52,14 @@ def _facts(page: Page, dump: Dump) -> list[Line]:
     position = dump.start
     per_token = 2 * 4 * dump.config.n_kv_heads * dump.config.head_dim
     reads = f"reads {format_bytes(per_token * (position + 1))} of keys and values, adds {format_bytes(per_token)}"
-    token = page.token(dump.tokens[position])
-    chosen = f", and chose {page.token(dump.chosen[0])}" if dump.chosen else ""
-    return wrap(page.safe(f"query {token} {reads}{chosen}"), page.width, "  ", first=" ")
+    token = page.label(dump.tokens[position].raw)
+    chosen = f", and chose {page.label(dump.chosen[0].raw)}" if dump.chosen else ""
+    return page.wrap(f"query {token} {reads}{chosen}", "  ", first=" ")
 
 
 def _compare(page: Page, dump: Dump, trace: LayerTrace, prefill: LayerTrace | None) -> list[Line]:
     if prefill is None:
-        return wrap("not compared: one prefill of all tokens would be too large", page.width, "  ", DIM, first=" ")
+        return page.wrap("not compared: one prefill of all tokens would be too large", "  ", DIM, first=" ")
     position = dump.start
     weights = largest_difference(
         trace.pattern_HTS[:, 0, : position + 1], prefill.pattern_HTS[:, position, : position + 1]
@@ -69,7 +70,7 @@ def _compare(page: Page, dump: Dump, trace: LayerTrace, prefill: LayerTrace | No
     ok = weights < CLOSE and out < CLOSE * size
     says = "equals" if ok else "DIFFERS from"
     text = f"{says} row {position} of the prefill {n} × {n}: max Δ {tiny(weights)} in softmax, {tiny(out)} in out"
-    return wrap(page.safe(text), page.width, "  ", "" if ok else BAD, first=" ")
+    return page.wrap(text, "  ", "" if ok else BAD, first=" ")
 
 
 def _bars(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int]) -> list[Line]:
@@ -77,9 +78,9 @@ def _bars(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int]) -> li
     weights = trace.pattern_HTS[list(heads), 0, : position + 1]
     scores = trace.scores_HTS[list(heads), 0, : position + 1]
     keys = _shown_keys(weights)
-    labels = [page.token(dump.tokens[key]) for key in keys]
+    labels = [page.label(dump.tokens[key].raw) for key in keys]
     n_digits = len(str(position))
-    label = min(max(cell_len(name) for name in labels), 16, max(5, page.width // 5))
+    label = min(max(cells(name) for name in labels), 16, max(5, page.width // 5))
     one = len(heads) == 1
     room = page.width - (n_digits + label + 3)
     fixed = 15 if one else 7  # score and weight, or weight alone, with the gaps around them
@@ -104,7 +105,7 @@ def _bars(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int]) -> li
             if key == position and one:
                 line.append((page.safe("← itself"), DIM))
             lines.append(_fit(line, page.width))
-    lines += [[], [(page.safe(f" longest bar = {share(full)}"), DIM)]]
+    lines += [[], [(f" longest bar = {share(full)}", DIM)]]
     return [*lines, *_left_out(page, weights, keys)]
 
 
@@ -112,7 +113,7 @@ def _bar_head(
     page: Page, dump: Dump, heads: Sequence[int], band: range, indent: int, bar: int, one: bool
 ) -> list[Line]:
     if one:
-        return [[(page.safe(" " * indent + "   score  softmax"), DIM)]]
+        return [[(" " * indent + "   score  softmax", DIM)]]
     line: Line = [(" " * indent, "")]
     for i in band:
         kv = heads[i] // dump.config.group_size
@@ -120,13 +121,13 @@ def _bar_head(
     return [line]
 
 
-def _fit(line: Line, cells: int) -> Line:
+def _fit(line: Line, width: int) -> Line:
     """`line` without its last pieces where they do not fit."""
     used, kept = 0, []
     for text, style in line:
-        if used + cell_len(text.rstrip()) > cells:
+        if used + cells(text.rstrip()) > width:
             break
-        used += cell_len(text)
+        used += cells(text)
         kept.append((text, style))
     return kept
 
@@ -146,21 +147,21 @@ def _left_out(page: Page, weights: Array, keys: Sequence[int]) -> list[Line]:
         return []
     rest = 1 - weights[:, list(keys)].sum(axis=1)
     text = f"… {left} more keys, with {share(float(rest.max()))} of the weight at most"
-    return wrap(page.safe(text), page.width, "  ", DIM, first=" ")
+    return page.wrap(text, "  ", DIM, first=" ")
 
 
-def _bar(page: Page, part: float, cells: int) -> str:
-    """A bar of `part` of `cells`."""
+def _bar(page: Page, part: float, width: int) -> str:
+    """A bar of `part` of `width` cells."""
     if not page.unicode:
-        return "#" * round(part * cells)
-    eighths = round(part * cells * 8)
+        return "#" * round(part * width)
+    eighths = round(part * width * 8)
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
 def chosen_table(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int]) -> list[Line]:
     """For generated text: each step, the token it chose, and what each head looked at most."""
     group = dump.config.group_size
-    rows: list[list[tuple[str, str]]] = [
+    rows: list[list[Span]] = [
         [("step", DIM), ("reads", DIM), ("chose", DIM), *((f"head {h}", tint(h // group)) for h in heads)]
     ]
     for i, token in enumerate(dump.chosen):
@@ -168,7 +169,7 @@ def chosen_table(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int]
         row = [
             (str(position), DIM),
             (_short(page, dump, position), ACCENT),
-            (crop(page.token(token), 10), HEAD),
+            (crop(page.label(token.raw), 10), HEAD),
         ]
         measures = measure_heads(
             trace.pattern_HTS[:, i : i + 1, : position + 1],
@@ -180,19 +181,19 @@ def chosen_table(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int]
             link = measures[head].strongest
             weight = share(link.weight if link else None)
             key = link.key if link else position
-            row.append((page.safe(f"{_short(page, dump, key)}[{key}] {weight}"), ""))
+            row.append((f"{_short(page, dump, key)}[{key}] {weight}", ""))
         rows.append(row)
-    lines = table(rows, (True, False, False, *[False] * len(heads)))
-    if fits(page, lines):
+    lines = page.columns(rows, (True, False, False, *[False] * len(heads)))
+    if page.fits(lines):
         return lines
     return [line for row in rows[1:] for line in _stacked_choice(page, row, heads)]
 
 
-def _stacked_choice(page: Page, row: Sequence[tuple[str, str]], heads: Sequence[int]) -> list[Line]:
-    first: Line = [(f"{row[0][0]} {row[1][0]}", ACCENT), (page.safe(" → "), ""), row[2]]
+def _stacked_choice(page: Page, row: Sequence[Span], heads: Sequence[int]) -> list[Line]:
+    first: Line = [(f"{row[0][0]} {row[1][0]}", ACCENT), (" → ", ""), row[2]]
     links = [f"h{head} {text}" for head, (text, _) in zip(heads, row[3:], strict=True)]
-    return [first, *flow(page, links, "  ", between="  ", first="  ")]
+    return [first, *page.listed(links, "  ", between="  ", first="  ")]
 
 
 def _short(page: Page, dump: Dump, position: int) -> str:
-    return crop(page.token(dump.tokens[position]), 10)
+    return crop(page.label(dump.tokens[position].raw), 10)

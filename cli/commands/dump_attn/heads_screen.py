@@ -2,22 +2,9 @@
 
 from collections.abc import Sequence
 
-from glasscli.cli.commands.dump_attn.measures import percent
-from glasscli.cli.page.page import (
-    ACCENT,
-    BAD,
-    DIM,
-    HEAD,
-    Line,
-    Page,
-    Span,
-    fits,
-    flow,
-    share,
-    table,
-    tint,
-    wrap,
-)
+from glasscli.cli.commands.dump_attn.figures import percent, reach, share
+from glasscli.cli.page.page import Line, Page, Span
+from glasscli.cli.page.style import ACCENT, BAD, DIM, HEAD, tint
 from glasscli.inspect.checks import Check, check_layer
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.head_roles import ENOUGH, Census, HeadReport
@@ -31,40 +18,39 @@ MAX_HEADS = 64  # on a terminal; a pipe gets all
 def heads_screen(page: Page, census: Census) -> list[Line]:
     """The census, sorted by how well a head continues the probe."""
     reports = census.reports[:MAX_HEADS] if page.terminal else census.reports
-    rows = [_row(page, report) for report in reports]
-    uniform = _numbers(page, census.uniform_text, census.uniform_probe, DIM)
+    rows = [_row(report) for report in reports]
+    uniform = _numbers(census.uniform_text, census.uniform_probe, DIM)
     rows.append([("uniform", DIM), ("", ""), ("", ""), *uniform])
     names = ("head", "kv", "role", "induct", "dup", "prev", "self", "sink", "entropy", "reach")
     over = ["", "", "", "probe", "probe", *["text"] * 5]
     right = (False, False, False, *[True] * 7)
-    lines = table([[(name, DIM) for name in over], [(name, DIM) for name in names], *rows], right)
-    if not fits(page, lines):
+    lines = page.columns([[(name, DIM) for name in over], [(name, DIM) for name in names], *rows], right)
+    if not page.fits(lines):
         lines = _stacked(page, names, rows)
     n_probe = len(census.probe_ids) // 2
     n_layers = max(report.layer for report in census.reports) + 1
     title = (f"{n_layers} layers", f"{len(census.reports)} heads", "sorted by induction on the probe")
-    head = wrap(page.safe(f"probe   {n_probe} random tokens, twice (seed 0)"), page.width, "        ", DIM, first="")
-    head += [[], *flow(page, title, "  ", HEAD)]
+    head = page.wrap(f"probe   {n_probe} random tokens, twice (seed 0)", "        ", DIM, first="")
+    head += [[], *page.listed(title, "  ", HEAD)]
     left = len(census.reports) - len(reports)
-    more = [[(page.safe(f" … {left} more heads (all of them in a pipe, or with --json)"), DIM)]] if left else []
+    more = [[(f" … {left} more heads (all of them in a pipe, or with --json)", DIM)]] if left else []
     return [*head, [], *lines, *more, [], *_evidence(page, census)]
 
 
-def _row(page: Page, report: HeadReport) -> list[Span]:
+def _row(report: HeadReport) -> list[Span]:
     kv = report.text.kv_head or 0
     return [
         (f"{report.layer}.{report.text.head}", ACCENT),
         (str(kv), tint(kv)),
         (report.role or "", HEAD),
-        *_numbers(page, report.text, report.probe, ""),
+        *_numbers(report.text, report.probe, ""),
     ]
 
 
-def _numbers(page: Page, text: HeadMeasures, probe: HeadMeasures, style: str) -> list[Span]:
+def _numbers(text: HeadMeasures, probe: HeadMeasures, style: str) -> list[Span]:
     shares = (probe.induct, probe.dup, text.prev, text.self_weight, text.sink)
-    reach = "–" if text.reach is None else f"{text.reach:.1f}"
-    cells = [*(share(value) for value in shares), percent(page, text.entropy_share), reach]
-    return [(page.safe(cell), style) for cell in cells]
+    figures = [*(share(value) for value in shares), percent(text.entropy_share), reach(text.reach)]
+    return [(figure, style) for figure in figures]
 
 
 def _stacked(page: Page, names: Sequence[str], rows: Sequence[Sequence[Span]]) -> list[Line]:
@@ -73,7 +59,7 @@ def _stacked(page: Page, names: Sequence[str], rows: Sequence[Sequence[Span]]) -
         kv = f" · kv {row[1][0]}" if row[1][0] else ""
         title = f"{row[0][0]}{kv}" + (f" · {row[2][0]}" if row[2][0] else "")
         values = [f"{name} {cell}" for name, (cell, _) in zip(names[3:], row[3:], strict=True)]
-        lines += [[(page.safe(title), HEAD)], *flow(page, values, "  ", between="  ", first="  ")]
+        lines += [[(title, HEAD)], *page.listed(values, "  ", between="  ", first="  ")]
     return lines
 
 
@@ -93,7 +79,7 @@ def _evidence(page: Page, census: Census) -> list[Line]:
             f"No induction head: none puts {share(ENOUGH)} of its weight on the token that came next before. "
             f"Nearest is {best.layer}.{best.text.head} with {share(best.probe.induct)} (uniform {share(base)})."
         )
-    return wrap(page.safe(text), page.width, " ")
+    return page.wrap(text, " ")
 
 
 def explain_screen(page: Page, dump: Dump, trace: LayerTrace) -> list[Line]:
@@ -103,16 +89,16 @@ def explain_screen(page: Page, dump: Dump, trace: LayerTrace) -> list[Line]:
     for number, (name, step) in enumerate(STEPS.items(), 1):
         shape = " × ".join(str(n) for n in step_array(trace, name).shape)
         title = f"{number:>2}  {name} = {step.equation(dump.config)} · {shape} ({', '.join(step.axes)})"
-        lines += [[], *wrap(page.safe(title), page.width, "      ", HEAD, first="")]
-        lines += wrap(page.safe(explain(step, dump.config)), page.width, "    ")
+        lines += [[], *page.wrap(title, "      ", HEAD, first="")]
+        lines += page.wrap(explain(step, dump.config), "    ")
         lines += _found(page, checks.get(name))
         file, line_number, code = source_line(step)
-        lines += wrap(page.safe(f"{file}:{line_number}  {code}"), page.width, "      ", DIM, first="    ")
+        lines += page.wrap(f"{file}:{line_number}  {code}", "      ", DIM, first="    ")
     return lines
 
 
 def _found(page: Page, check: Check | None) -> list[Line]:
     if check is None:
         return []
-    text = page.safe(f"{'✓' if check.ok else '✗'} here: {check.text}")
-    return wrap(text, page.width, "      ", ACCENT if check.ok else BAD, first="    ")
+    text = f"{'✓' if check.ok else '✗'} here: {check.text}"
+    return page.wrap(text, "      ", ACCENT if check.ok else BAD, first="    ")

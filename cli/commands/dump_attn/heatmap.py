@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from rich.cells import cell_len
 
-from glasscli.cli.page.cells import crop, pad
-from glasscli.cli.page.page import DIM, HEAD, Line, Page, Span, add, line_width, tint
+from glasscli.cli.page.cells import cells, crop, pad
+from glasscli.cli.page.page import Line, Page, Span, add, line_width
+from glasscli.cli.page.style import DIM, HEAD, RAMP, tint
 from glasscli.inspect.pool import max_pool
 from glasscli.model.ops import Array, Mask
 
@@ -18,7 +18,6 @@ LINEAR = (0.05, 0.2, 0.4, 0.7)
 LOG = (0.001, 0.01, 0.1, 0.5)
 SHADES = "·░▒▓█"
 ASCII_SHADES = ".:-=#"
-RAMP = ("#6c7086", "#5580cc", "#2aa198", "#8fc93a", "#fde724")  # dark to bright; told apart without red or green
 GAP = 3
 MAX_ROWS = 48  # of a map; more are pooled
 MAX_WIDE = 24  # columns; up to here a column may take two cells
@@ -54,7 +53,7 @@ def heatmaps(page: Page, maps: Sequence[Map], labels: Sequence[str], start: int,
         log: shade by powers of ten, to see weights that a strong one hides.
     """
     n_rows, n_columns = maps[0].pattern_TS.shape
-    plan = _plan(page, len(maps), n_rows, n_columns, max((cell_len(label) for label in labels[start:]), default=0))
+    plan = _plan(page, len(maps), n_rows, n_columns, max((cells(label) for label in labels[start:]), default=0))
     lines = _legend(page, plan, log)
     pooled = [max_pool(m.pattern_TS, m.mask_TS, plan.pool_rows, plan.pool_columns) for m in maps]
     for first in range(0, len(maps), plan.across):
@@ -71,7 +70,7 @@ def _plan(page: Page, n_maps: int, n_rows: int, n_columns: int, longest: int) ->
     label = min(longest, max(5, page.width // 7), 16) + digits
     short = min(longest, SHORT_LABEL) + digits
     if n_columns <= MAX_WIDE and n_rows <= MAX_ROWS:
-        one_band = [cells for cells in (label, short) if _across(page, cells, 2 * n_columns, n_maps) == n_maps]
+        one_band = [room for room in (label, short) if _across(page, room, 2 * n_columns, n_maps) == n_maps]
         if one_band:  # labels cut short rather than maps in two bands
             return _Plan(2, n_maps, 1, 1, one_band[0])
         wide, narrow = (_across(page, label, cell * n_columns, n_maps) for cell in (2, 1))
@@ -157,7 +156,7 @@ def _titles(page: Page, maps: Sequence[Map], span: int, plan: _Plan) -> tuple[li
     most = (page.width - 1 - plan.label + GAP) // len(maps) - GAP
     for titles in zip(*(m.titles for m in maps), strict=True):
         safe = [page.safe(title) for title in titles]
-        widest = max(span, *(cell_len(title) for title in safe))
+        widest = max(span, *(cells(title) for title in safe))
         if widest <= most:
             return safe, widest
     return [crop(title, most) for title in safe], max(span, most)

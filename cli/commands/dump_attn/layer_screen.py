@@ -4,12 +4,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from rich.cells import cell_len
 
+from glasscli.cli.commands.dump_attn.figures import number
 from glasscli.cli.commands.dump_attn.heatmap import Map, heatmaps
 from glasscli.cli.commands.dump_attn.measures import measure_table
-from glasscli.cli.page.cells import crop
-from glasscli.cli.page.page import ACCENT, BAD, DIM, HEAD, Line, Page, Span, fits, flow, number, table, wrap
+from glasscli.cli.page.cells import cells, crop
+from glasscli.cli.page.page import Line, Page, Span
+from glasscli.cli.page.style import ACCENT, BAD, DIM, HEAD
 from glasscli.inspect.checks import Check, check_layer
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.steps import STEPS, step_array
@@ -46,7 +47,7 @@ def header(
         str(trace.pattern_HTS.dtype),
         f"{dump.mode} {n_queries} × {n_keys}" + (f" from {dump.start}" if dump.start else ""),
     ]
-    lines = flow(page, [*parts, what] if what else parts, "  ", HEAD)
+    lines = page.listed([*parts, what] if what else parts, "  ", HEAD)
     return [*lines, *prompt_lines(page, dump, demo)]
 
 
@@ -60,31 +61,38 @@ def text_lines(page: Page, text: str, n_tokens: int, demo: bool) -> list[Line]:
     """A text, cut with a mark where it is long, how many tokens it makes, and whether it was ours to choose."""
     note = _count(n_tokens, "token") + ("   (demo text: give your own)" if demo else "")
     label = "prompt  "
-    room = page.width - cell_len(label) - cell_len(note) - 3
-    shown = page.text(text)
-    if cell_len(shown) <= room or room >= 24:
+    room = page.width - cells(label) - cells(note) - 3
+    shown = one_line(page, text)
+    if cells(shown) <= room or room >= 24:
         return [[(label, DIM), (crop(shown, room), ""), (f"   {note}", DIM)]]
     return [
-        [(label, DIM), (crop(shown, page.width - cell_len(label)), "")],
-        *wrap(note, page.width, " " * cell_len(label), DIM),
+        [(label, DIM), (crop(shown, page.width - cells(label)), "")],
+        *page.wrap(note, " " * cells(label), DIM),
     ]
+
+
+def one_line(page: Page, text: str) -> str:
+    """A whole text on one line, labelled as tokens are, but with spaces as spaces."""
+    return " ".join(page.label(word) for word in text.encode("utf-8", "surrogatepass").split(b" "))
 
 
 def steps_table(page: Page, dump: Dump, trace: LayerTrace) -> list[Line]:
     """The steps in order: formula, shape, size of the numbers, and what was found to be true of them."""
     checks = check_layer(trace, dump.config)
-    rows = [_step_row(page, dump, trace, name, checks.get(name)) for name in STEPS]
+    rows = [_step_row(dump, trace, name, checks.get(name)) for name in STEPS]
     heads = ["step", "formula", "shape", "rms", "min", "max", "check"]
     right = (False, False, False, True, True, True, False)
-    wide = table([[(name, DIM) for name in heads], *rows], right)
-    if fits(page, wide):
+    wide = page.columns([[(name, DIM) for name in heads], *rows], right)
+    if page.fits(wide):
         return wide
     short = [[row[0], (row[2][0].replace(" ", ""), row[2][1]), *row[3:]] for row in rows]
     del heads[1]
-    with_checks = table([[(name, DIM) for name in heads], *short], right[1:])
-    if fits(page, with_checks):
+    with_checks = page.columns([[(name, DIM) for name in heads], *short], right[1:])
+    if page.fits(with_checks):
         return _with_formulas(page, with_checks, rows)
-    lines = table([[(name, DIM) for name in heads[:-1]], *(row[:-1] for row in short)], right[1:-1], gap=1, indent=0)
+    lines = page.columns(
+        [[(name, DIM) for name in heads[:-1]], *(row[:-1] for row in short)], right[1:-1], gap=1, indent=0
+    )
     return _with_formulas(page, lines, rows, checks=True)
 
 
@@ -95,16 +103,16 @@ def _with_formulas(
     stacked = [lines[0]]
     for line, row in zip(lines[1:], rows, strict=True):
         stacked.append(line)
-        stacked += wrap(row[1][0], page.width, "    " if checks else " " * 10, DIM)
+        stacked += page.wrap(row[1][0], "    " if checks else " " * 10, DIM)
         if checks and row[6][0]:
-            stacked += wrap(row[6][0], page.width, "    ", row[6][1])
+            stacked += page.wrap(row[6][0], "    ", row[6][1])
     return stacked
 
 
-def _step_row(page: Page, dump: Dump, trace: LayerTrace, name: str, check: Check | None) -> list[Span]:
+def _step_row(dump: Dump, trace: LayerTrace, name: str, check: Check | None) -> list[Span]:
     step, values = STEPS[name], step_array(trace, name)
-    shape = page.safe(" × ".join(str(n) for n in values.shape))
-    row: list[Span] = [(name, ACCENT), (page.safe(step.equation(dump.config)), ""), (shape, "")]
+    shape = " × ".join(str(n) for n in values.shape)
+    row: list[Span] = [(name, ACCENT), (step.equation(dump.config), ""), (shape, "")]
     if name in ("cache", "mask"):
         row += [("", "")] * 3
     else:
@@ -112,7 +120,7 @@ def _step_row(page: Page, dump: Dump, trace: LayerTrace, name: str, check: Check
         rms = math.sqrt(float(np.einsum("i,i->", seen, seen, dtype=np.float64)) / seen.size)
         row += [(number(x), "") for x in (rms, float(seen.min()), float(seen.max()))]
     found = check.text if check else "→ residual stream" if name == "out" else ""
-    return [*row, (page.safe(found), "" if check is None or check.ok else BAD)]
+    return [*row, (found, "" if check is None or check.ok else BAD)]
 
 
 def layer_maps(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int], log: bool) -> list[Line]:
@@ -121,7 +129,7 @@ def layer_maps(page: Page, dump: Dump, trace: LayerTrace, heads: Sequence[int], 
     maps = [
         Map(head_titles(head, head // group), trace.pattern_HTS[head], trace.mask_TS, head // group) for head in heads
     ]
-    return heatmaps(page, maps, [page.token(token) for token in dump.tokens], dump.start, log)
+    return heatmaps(page, maps, [page.label(token.raw) for token in dump.tokens], dump.start, log)
 
 
 def head_titles(head: int, kv_head: int) -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from glasscli.cli.page.page import ACCENT, DIM, HEAD, Line, Page, Span, fits, flow, share, table, tint, wrap
+from glasscli.cli.commands.dump_attn.figures import bits, percent, reach, share
+from glasscli.cli.page.page import Line, Page, Span
+from glasscli.cli.page.style import ACCENT, DIM, HEAD, tint
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.measures import HeadMeasures
 
@@ -14,14 +16,14 @@ def measure_table(page: Page, dump: Dump, measures: Sequence[HeadMeasures], unif
     head: list[Span] = [(name, DIM) for name in ("head", "kv", "entropy", "", *COLUMNS, "reach", "strongest link")]
     rows = [_row(page, dump, m) for m in measures]
     right = (False, False, True, *[True] * 7, False)
-    lines = table([head, *rows, _row(page, dump, uniform)], right)
-    if fits(page, lines):
+    lines = page.columns([head, *rows, _row(page, dump, uniform)], right)
+    if page.fits(lines):
         return lines
-    lines = table([row[:-1] for row in (head, *rows, _row(page, dump, uniform))], right[:-1])
-    if fits(page, lines):
+    lines = page.columns([row[:-1] for row in (head, *rows, _row(page, dump, uniform))], right[:-1])
+    if page.fits(lines):
         links = [f"{m.head}: {strongest(page, dump, m)}" for m in measures if m.strongest]
         label = " strongest link  "
-        return [*lines, [], *flow(page, links, " " * len(label), between="   ", first=label)]
+        return [*lines, [], *page.listed(links, " " * len(label), between="   ", first=label)]
     return _stacked(page, dump, [*measures, uniform])
 
 
@@ -32,11 +34,11 @@ def _row(page: Page, dump: Dump, m: HeadMeasures) -> list[Span]:
     return [
         ("uniform" if baseline else str(m.head), style or ACCENT),
         ("", "") if m.kv_head is None else (str(m.kv_head), tint(m.kv_head)),
-        (bits(page, m.entropy_bits), style),
-        (percent(page, m.entropy_share), style),
-        *((page.safe(share(m.as_dict()[name])), style) for name in COLUMNS),
-        (page.safe("–" if m.reach is None else f"{m.reach:.1f}"), style),
-        (page.safe(link), style),
+        (bits(m.entropy_bits), style),
+        (percent(m.entropy_share), style),
+        *((share(m.as_dict()[name]), style) for name in COLUMNS),
+        (reach(m.reach), style),
+        (link, style),
     ]
 
 
@@ -44,14 +46,14 @@ def _stacked(page: Page, dump: Dump, measures: Sequence[HeadMeasures]) -> list[L
     lines: list[Line] = []
     for m in measures:
         name = "uniform" if m.head is None else f"head {m.head} · kv {m.kv_head}"
-        entropy = f"entropy {bits(page, m.entropy_bits)} {percent(page, m.entropy_share)}"
+        entropy = f"entropy {bits(m.entropy_bits)} {percent(m.entropy_share)}"
         values = [f"{name} {share(m.as_dict()[name])}" for name in COLUMNS]
-        values.append("reach –" if m.reach is None else f"reach {m.reach:.1f}")
+        values.append(f"reach {reach(m.reach)}")
         style = DIM if m.head is None else HEAD
-        lines += flow(page, (name, entropy), "  ", style)
-        lines += flow(page, values, "  ", DIM if m.head is None else "", between="  ", first="  ")
+        lines += page.listed((name, entropy), "  ", style)
+        lines += page.listed(values, "  ", DIM if m.head is None else "", between="  ", first="  ")
         if m.head is not None and m.strongest is not None:
-            lines += wrap(page.safe("strongest " + strongest(page, dump, m)), page.width, "  ")
+            lines += page.wrap("strongest " + strongest(page, dump, m), "  ")
     return lines
 
 
@@ -60,15 +62,5 @@ def strongest(page: Page, dump: Dump, m: HeadMeasures) -> str:
     if m.strongest is None:
         return "–"
     query, key, weight = m.strongest.query, m.strongest.key, m.strongest.weight
-    labels = [page.token(dump.tokens[i]) for i in (query, key)]
+    labels = [page.label(dump.tokens[i].raw) for i in (query, key)]
     return f"{labels[0]}[{query}] ← {labels[1]}[{key}] {share(weight)}"
-
-
-def bits(page: Page, value: float | None) -> str:
-    """Entropy in bits."""
-    return page.safe("–") if value is None else f"{value:.2f} b"
-
-
-def percent(page: Page, value: float | None) -> str:
-    """A share in whole per cent."""
-    return page.safe("–") if value is None else f"{100 * value:.0f} %"

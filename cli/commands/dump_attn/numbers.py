@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.cells import cell_len
 
-from glasscli.cli.page.cells import crop, pad
-from glasscli.cli.page.page import ACCENT, DIM, HEAD, Line, Page, add, tint, wrap
+from glasscli.cli.page.cells import cells, crop, pad
+from glasscli.cli.page.page import Line, Page, add
+from glasscli.cli.page.style import ACCENT, DIM, HEAD, tint
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.steps import STEPS, step_array
 from glasscli.inspect.trace import LayerTrace
@@ -21,14 +21,14 @@ def step_numbers(page: Page, dump: Dump, trace: LayerTrace, name: str, heads: Se
     shape = " × ".join(str(n) for n in values.shape)
     title = f"{name} = {step.equation(dump.config)} · {shape} ({', '.join(step.axes)})"
     title += " · before the mask" if name == "scores" else ""
-    lines = wrap(page.safe(title), page.width, "  ", HEAD, first="")
+    lines = page.wrap(title, "  ", HEAD, first="")
     for heading, kv_head, block in _blocks(dump, name, values, heads):
         lines.append([])
         if heading:
-            lines.append([(page.safe(heading), "" if kv_head is None else tint(kv_head))])
+            lines.append([(heading, "" if kv_head is None else tint(kv_head))])
         first = 0 if name == "cache" else trace.start
-        labels = [(first + i, page.token(dump.tokens[first + i])) for i in range(len(block))]
-        keys = [page.token(token) for token in dump.tokens] if step.is_square else None
+        labels = [(first + i, page.label(dump.tokens[first + i].raw)) for i in range(len(block))]
+        keys = [page.label(token.raw) for token in dump.tokens] if step.is_square else None
         hidden = None if trace.mask_TS.shape != block.shape or name not in ("scores", "softmax") else ~trace.mask_TS
         lines += matrix(
             page, labels, block, keys, hidden if step.is_square else None, digits=3 if name == "softmax" else 2
@@ -78,17 +78,16 @@ def matrix(
     n_columns = values.shape[1]
     width = max(4, _widest(values, digits), len(str(n_columns - 1)))
     n_digits = len(str(max(position for position, _ in rows)))
-    label = min(max(cell_len(name) for _, name in rows), 14, max(4, page.width // 5))
+    label = min(max(cells(name) for _, name in rows), 14, max(4, page.width // 5))
     room = page.width - label - n_digits - 3
-    mark = page.safe("…") + f"+{n_columns}"
     fit = max(1, room // (width + 1))
     if page.terminal and fit < n_columns:
-        fit = max(1, (room - len(mark) - 1) // (width + 1))
+        fit = max(1, (room - len(f"…+{n_columns}") - 1) // (width + 1))
     lines: list[Line] = []
     for first in range(0, n_columns, fit):
         span = range(first, min(first + fit, n_columns))
         left = n_columns - span.stop if page.terminal else 0
-        rest = f" {page.safe('…')}+{left}" if left else ""
+        rest = f" …+{left}" if left else ""
         lines += _head(columns, span, width, label + n_digits + 2, rest)
         for i, (position, name) in enumerate(rows):
             line: Line = [(f" {pad(name, label, right=True)} {position:>{n_digits}}", ACCENT)]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from glasscli.checkpoint.load import LoadedModel, load_model
+from glasscli.cli.commands.dump_attn.figures import DOT
 from glasscli.cli.commands.dump_attn.options import Ask
 from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_layers, pick_rows
 from glasscli.cli.console import note, write_json
@@ -142,7 +143,7 @@ def show_census(ask: Ask, loaded: LoadedModel, text: str, ids: Sequence[int]) ->
     from glasscli.cli.commands.dump_attn.layer_screen import text_lines
     from glasscli.cli.page.page import Page
 
-    page = Page.of_stdout(ask.color)
+    page = Page.of_stdout(ask.color, DOT)
     page.show([*text_lines(page, text, len(ids), ask.prompt is None), *heads_screen(page, census)])
 
 

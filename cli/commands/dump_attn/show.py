@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.dump_attn.decode_screen import chosen_table, decode_screen
+from glasscli.cli.commands.dump_attn.figures import DOT
 from glasscli.cli.commands.dump_attn.head_screen import head_screen
 from glasscli.cli.commands.dump_attn.heads_screen import explain_screen
 from glasscli.cli.commands.dump_attn.layer_screen import header, layer_maps, layer_screen, prompt_lines
@@ -12,14 +13,15 @@ from glasscli.cli.commands.dump_attn.options import Ask
 from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_jacobian_heads
 from glasscli.cli.commands.dump_attn.whatif_screen import blocked_screen, jacobian_screen, what_if_screen
 from glasscli.cli.page.cells import join_fitting
-from glasscli.cli.page.page import DIM, Line, Page
+from glasscli.cli.page.page import Line, Page
+from glasscli.cli.page.style import DIM
 from glasscli.inspect.dump import Dump, SizeError, check_size, dump_attention
 from glasscli.inspect.trace import LayerTrace
 
 
 def show(ask: Ask, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> None:
     """Print the screen that was asked for, one layer after another."""
-    page = Page.of_stdout(ask.color)
+    page = Page.of_stdout(ask.color, DOT)
     demo = ask.prompt is None
     if ask.blocked:
         page.show([*prompt_lines(page, dump, demo), *blocked_screen(page, dump, dump.layers)])

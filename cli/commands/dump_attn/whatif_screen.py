@@ -4,24 +4,12 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from glasscli.cli.commands.dump_attn.figures import bits, percent, share
 from glasscli.cli.commands.dump_attn.heatmap import Map, heatmaps
 from glasscli.cli.commands.dump_attn.layer_screen import head_titles
 from glasscli.cli.commands.dump_attn.numbers import matrix
-from glasscli.cli.page.page import (
-    ACCENT,
-    BAD,
-    DIM,
-    HEAD,
-    Line,
-    Page,
-    Span,
-    fits,
-    flow,
-    share,
-    table,
-    tint,
-    wrap,
-)
+from glasscli.cli.page.page import Line, Page, Span
+from glasscli.cli.page.style import ACCENT, BAD, DIM, HEAD, tint
 from glasscli.inspect.checks import largest_difference, tiny
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.trace import LayerTrace
@@ -52,28 +40,27 @@ def what_if_screen(
         real = sharpness(trace.scores_HTS[head], trace.mask_TS, trace.pattern_HTS[head], dump.start)
         other = sharpness(scores[head], mask, pattern[head], dump.start)
         rows += _rows(page, head, kv, change, real, other)
-    labels = [page.token(token) for token in dump.tokens]
+    labels = [page.label(token.raw) for token in dump.tokens]
     lines = heatmaps(page, maps, labels, dump.start, log)
     names = ("head", "", "score sd", "entropy", "largest", "> .99", "Σa(1−a)", "ahead")
-    head_row: list[Span] = [(page.safe(name), DIM) for name in names]
-    numbers = table([head_row, *rows], (False, False, *[True] * 6))
-    if not fits(page, numbers):
-        numbers = table([head_row, *rows], (False, False, *[True] * 6), gap=1, indent=0)
-    if not fits(page, numbers):
+    head_row: list[Span] = [(name, DIM) for name in names]
+    numbers = page.columns([head_row, *rows], (False, False, *[True] * 6))
+    if not page.fits(numbers):
+        numbers = page.columns([head_row, *rows], (False, False, *[True] * 6), gap=1, indent=0)
+    if not page.fits(numbers):
         numbers = _listed(page, names, rows)
     why = _WHY[change].format(E=head_dim, root=head_dim**0.5)
-    return [*lines, [], *numbers, [], *wrap(page.safe(why), page.width, " ", DIM)]
+    return [*lines, [], *numbers, [], *page.wrap(why, " ", DIM)]
 
 
 def _rows(page: Page, head: int, kv: int, change: str, real: Sharpness, other: Sharpness) -> list[list[Span]]:
-    def cells(facts: Sharpness) -> list[Span]:
-        saturated = f"{100 * facts.saturated:.0f} %"
-        values = (f"{facts.score_std:.2f}", f"{facts.entropy_bits:.2f} b", share(facts.largest), saturated)
+    def figures(facts: Sharpness) -> list[Span]:
+        values = (f"{facts.score_std:.2f}", bits(facts.entropy_bits), share(facts.largest), percent(facts.saturated))
         return [(value, "") for value in (*values, share(facts.gradient), share(facts.ahead))]
 
     return [
-        [(str(head), tint(kv)), ("as it is", ""), *cells(real)],
-        [("", ""), (change, ACCENT), *cells(other)],
+        [(str(head), tint(kv)), ("as it is", ""), *figures(real)],
+        [("", ""), (change, ACCENT), *figures(other)],
     ]
 
 
@@ -82,7 +69,7 @@ def _listed(page: Page, names: Sequence[str], rows: Sequence[Sequence[Span]]) ->
     for row in rows:
         title = f"head {row[0][0]} {row[1][0]}" if row[0][0] else f"  {row[1][0]}"
         values = [f"{name} {cell}" for name, (cell, _) in zip(names[2:], row[2:], strict=True)]
-        lines += [[(title, HEAD)], *flow(page, values, "  ", between="  ", first="  ")]
+        lines += [[(title, HEAD)], *page.listed(values, "  ", between="  ", first="  ")]
     return lines
 
 
@@ -91,13 +78,13 @@ def jacobian_screen(page: Page, dump: Dump, trace: LayerTrace, head: int) -> lis
     row = dump.n_queries - 1
     position = dump.start + row
     jacobian, facts = jacobian_facts(trace.scores_HTS[head, row, : position + 1])
-    labels = [page.token(dump.tokens[i]) for i in range(position + 1)]
+    labels = [page.label(dump.tokens[i].raw) for i in range(position + 1)]
     kv = head // dump.config.group_size
     where = f"layer {trace.layer} head {head} → kv {kv}"
     size = f"{position + 1} × {position + 1}"
-    lines = flow(page, ("softmax Jacobian", where, f"row {position} {labels[position]}", size), "  ", HEAD)
+    lines = page.listed(("softmax Jacobian", where, f"row {position} {labels[position]}", size), "  ", HEAD)
     meaning = "J = diag(a) − a·aᵀ: cell (i, j) is ∂a_i/∂s_j, how the weight on key i answers a push on score j."
-    lines += [*wrap(page.safe(meaning), page.width, " "), []]
+    lines += [*page.wrap(meaning, " "), []]
     lines += matrix(page, list(enumerate(labels)), jacobian, labels, digits=3)
     tests = [
         (f"symmetric: max |J − Jᵀ| = {tiny(facts.asymmetry)}", facts.asymmetry < 1e-12),
@@ -110,27 +97,27 @@ def jacobian_screen(page: Page, dump: Dump, trace: LayerTrace, head: int) -> lis
     lines.append([])
     for text, ok in tests:
         style = "" if ok else BAD
-        lines += wrap(page.safe(text), page.width, "   ", style, first=page.safe(" ✓ " if ok else " ✗ "))
+        lines += page.wrap(text, "   ", style, first=" ✓ " if ok else " ✗ ")
     return lines
 
 
 def blocked_screen(page: Page, dump: Dump, traces: Sequence[LayerTrace]) -> list[Line]:
     """Attention with an online softmax beside the plain one: largest difference, and peak memory of both."""
     block = max(4, min(64, len(dump.tokens) // 4))
-    rows: list[list[Span]] = [[(name, DIM) for name in ("layer", "shape", "plain", "blocked", page.safe("max Δ"))]]
+    rows: list[list[Span]] = [[(name, DIM) for name in ("layer", "shape", "plain", "blocked", "max Δ")]]
     gaps, saved = [], []
     for trace in traces:
         plain, plain_bytes = _peak(partial(_plain, trace))
         mixed, mixed_bytes = _peak(partial(_blocked, trace, block))
         gaps.append(largest_difference(plain, mixed))
         saved.append(plain_bytes > mixed_bytes)
-        shape = page.safe(" × ".join(str(n) for n in trace.pattern_HTS.shape))
+        shape = " × ".join(str(n) for n in trace.pattern_HTS.shape)
         cells = (str(trace.layer), shape, format_bytes(plain_bytes), format_bytes(mixed_bytes), tiny(gaps[-1]))
         rows.append([(cell, "") for cell in cells])
     title = ("online softmax", f"blocks of {block} × {block}", "peak memory beside q, k and v")
-    lines = flow(page, title, "  ", HEAD)
-    numbers = table(rows, (False, False, True, True, True))
-    if not fits(page, numbers):
+    lines = page.listed(title, "  ", HEAD)
+    numbers = page.columns(rows, (False, False, True, True, True))
+    if not page.fits(numbers):
         numbers = [line for row in rows[1:] for line in _in_words(page, row)]
     lines += [[], *numbers, []]
     why = (
@@ -140,13 +127,13 @@ def blocked_screen(page: Page, dump: Dump, traces: Sequence[LayerTrace]) -> list
     )
     if not all(saved):
         why += " On so few tokens the blocks cost more than they save; give a longer text."
-    return [*lines, *wrap(page.safe(why), page.width, " ", DIM)]
+    return [*lines, *page.wrap(why, " ", DIM)]
 
 
 def _in_words(page: Page, row: Sequence[Span]) -> list[Line]:
     layer, shape, plain, blocked, gap = (cell for cell, _ in row)
-    return flow(
-        page, (f"layer {layer}: {shape}", f"plain {plain}", f"blocked {blocked}", f"max Δ {gap}"), "  ", first=" "
+    return page.listed(
+        (f"layer {layer}: {shape}", f"plain {plain}", f"blocked {blocked}", f"max Δ {gap}"), "  ", first=" "
     )
 
 

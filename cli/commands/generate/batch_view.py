@@ -10,8 +10,8 @@ from glasscli.cli.commands.generate.json_view import (
     token_fields,
     write_line,
 )
-from glasscli.cli.commands.generate.text_view import DIM, RESET
 from glasscli.cli.console import Color, is_terminal, printable, use_color, width, write_bytes, write_json
+from glasscli.cli.page.style import DIM, paint
 from glasscli.generation.batch import Batch
 from glasscli.generation.continuation import Step
 
@@ -24,19 +24,19 @@ class BatchTextView:
     def __init__(self, batch: Batch, prompts: list[str], color: Color, echo: bool) -> None:
         self._batch, self._prompts, self._echo = batch, prompts, echo
         self._on_terminal = is_terminal()
-        self._dim, self._reset = (DIM, RESET) if use_color(color) else ("", "")
+        self._style = DIM if use_color(color) else ""
 
     def step(self, number: int, step: Step) -> None:
         """Nothing: texts that grow at once can't be shown at once."""
 
     def result(self, number: int) -> None:
         """Write a text that is done."""
-        head = f"── {number + 1} of {len(self._prompts)} "
+        head = f"── {number + 1} of {len(self._prompts)} ".ljust(width(), "─")
         prompt = self._prompts[number] if self._echo else ""
         text = self._batch.runs[number].text
         if self._on_terminal:
             prompt, text = printable(prompt, keep="\n\t"), printable(text, keep="\n\t")
-        lines = f"{self._dim}{head}{'─' * (width() - len(head))}{self._reset}\n{self._dim}{prompt}{self._reset}{text}\n"
+        lines = f"{paint(head, self._style)}\n{paint(prompt, self._style)}{text}\n"
         write_bytes(lines.encode("utf-8", "surrogatepass"))
         sys.stdout.buffer.flush()
 

@@ -1,32 +1,29 @@
 """The line of numbers below a text, on stderr: how much, why it ended, how fast, how surprising."""
 
-import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from glasscli.cli.commands.generate.text_view import ASCII, DIM, RESET, tint_legend
-from glasscli.cli.console import NARROWEST, WIDEST, Color, in_ascii, printable, unicode_ok, use_color
+from glasscli.cli.commands.generate.text_view import tint_legend
+from glasscli.cli.console import Color, printable
+from glasscli.cli.page.cells import cells, join_fitting
+from glasscli.cli.page.page import Page
+from glasscli.cli.page.style import DIM, paint
+from glasscli.cli.page.wrap import fill
 from glasscli.generation.loop import Generation
 
 if TYPE_CHECKING:
     from glasscli.generation.batch import Batch
 
-UNKNOWN_WIDTH = 80
+DOT = "|"  # what stands for a middle dot without Unicode: here it parts items
 
 
 def footer_lines(items: list[str], width: int) -> list[str]:
     """`items` in as many lines of `width` columns as they need; a single one is ruled to its end."""
-    lines, line = [], "──"
-    for item in items:
-        joint = " " if line == "──" else " · "
-        if len(line) + len(joint) + len(item) > width and line != "──":
-            lines.append(line)
-            line, joint = "  ", " "
-        line += joint + item
-    if not lines and len(line) + 2 < width:
-        line += " " + "─" * (width - len(line) - 1)
-    return [*lines, line]
+    lines = fill(((" · ", item) for item in items), width, "── ", "   ", whole=True)
+    used = cells(lines[0])
+    if len(lines) == 1 and used + 2 < width:
+        lines[0] += " " + "─" * (width - used - 1)
+    return lines
 
 
 def footer_items(run: Generation) -> list[str]:
@@ -71,16 +68,14 @@ def hints(run: Generation, shows_probs: bool) -> list[str]:
 
 
 def show_footer(run: Generation, color: Color, *, tinted: bool, try_next: Sequence[str] = ()) -> None:
-    """Write the footer to stderr, and a line of hints; a closed stderr changes nothing."""
-    width = _stderr_width()
-    lines = footer_lines(footer_items(run), width)
+    """Write the footer to stderr, and a line of hints."""
+    page = Page.of_stderr(color, DOT)
+    lines = footer_lines(footer_items(run), page.width)
     if try_next:
-        from glasscli.cli.page.cells import join_fitting  # brings Rich, which a pipe has no use for
-
-        lines.append(join_fitting("   try", try_next, width))
-    if tinted and use_color(color, sys.stderr):
-        lines.insert(0, tint_legend())
-    _write(lines, color)
+        lines.append(join_fitting("   try", try_next, page.width))
+    if tinted and page.colored:
+        page.write(paint(tint_legend(page.unicode), DIM))
+    page.show([(line, DIM)] for line in lines)
 
 
 def show_batch_footer(batch: "Batch", color: Color) -> None:
@@ -93,19 +88,8 @@ def show_batch_footer(batch: "Batch", color: Color) -> None:
     if batch.decode_s:
         items.append(f"{batch.n_decoded / batch.decode_s:,.0f} tok/s together")
     items.append(f"KV {sizes(batch.kv_bytes)}")
-    _write(footer_lines(items, _stderr_width()), color)
-
-
-def _write(lines: list[str], color: Color) -> None:
-    dim, reset = (DIM, RESET) if use_color(color, sys.stderr) else ("", "")
-    text = "".join(f"{dim}{line}{reset}\n" for line in lines)
-    if not unicode_ok(sys.stderr):
-        text = in_ascii(text, ASCII)
-    try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-    except (OSError, AttributeError, ValueError):
-        pass
+    page = Page.of_stderr(color, DOT)
+    page.show([(line, DIM)] for line in footer_lines(items, page.width))
 
 
 def sizes(*n_bytes: int) -> str:
@@ -117,15 +101,3 @@ def sizes(*n_bytes: int) -> str:
 
 def _short(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
-
-
-def _stderr_width() -> int:
-    """Columns of stderr: `COLUMNS`, else the terminal's, else 80. From 20 to 2,000."""
-    columns = os.environ.get("COLUMNS", "")
-    found = int(columns[:10]) if columns.isdecimal() else 0
-    if not found:
-        try:
-            found = os.get_terminal_size(sys.stderr.fileno()).columns
-        except (OSError, AttributeError, ValueError):
-            found = 0
-    return max(NARROWEST, min(found or UNKNOWN_WIDTH, WIDEST))  # some terminals say 0: they don't know

@@ -4,11 +4,11 @@ import math
 import sys
 from collections.abc import Callable
 
-from rich.cells import cell_len
-
-from glasscli.cli.commands.generate.text_view import ASCII, DIM, RESET
-from glasscli.cli.console import Color, in_ascii, unicode_ok, use_color, width, write
-from glasscli.cli.page.cells import pad
+from glasscli.cli.console import Color
+from glasscli.cli.page.cells import cells, pad
+from glasscli.cli.page.page import Page
+from glasscli.cli.page.style import DIM
+from glasscli.cli.page.wrap import fill
 from glasscli.errors import TokenizerError
 from glasscli.generation.continuation import Step
 from glasscli.generation.loop import Generation
@@ -33,9 +33,7 @@ class ProbsView:
 
     def __init__(self, tokenizer: Tokenizer, color: Color, n_runners: int) -> None:
         self._tokenizer, self._n_runners = tokenizer, max(0, n_runners)
-        self._colored = use_color(color)
-        self._unicode = unicode_ok()
-        self._width = width()
+        self._page = Page.of_stdout(color)
         self._columns: list[Column] = []
         self._hidden: list[str] = []
         self._runners_width = 0
@@ -45,23 +43,23 @@ class ProbsView:
         params, digits = run.written.params, len(str(run.loaded.config.vocab_size))
         n_filters = 0 if params.greedy else (params.top_k > 0) + (params.top_p < 1) + (params.min_p > 0)
         kept_width = max(6, n_filters * (digits + 1) - 1)
-        self._columns = [(name, kept_width if name == "kept" else size, fill) for name, size, fill in COLUMNS]
-        while len(self._columns) > 1 and self._used() > self._width:
+        self._columns = [(name, kept_width if name == "kept" else size, says) for name, size, says in COLUMNS]
+        while len(self._columns) > 1 and self._used() > self._page.width:
             self._hidden.insert(0, self._columns.pop()[0])
-        self._runners_width = self._width - self._used() - 2
+        self._runners_width = self._page.width - self._used() - 2
         if self._n_runners and self._runners_width < len(RUNNERS):
             self._hidden.append("runners-up")
             self._n_runners = 0
-        cells = [f"{'#':>4}", pad("token", TOKEN_WIDTH), *(f"{name:>{size}}" for name, size, _ in self._columns)]
-        head = "  ".join(cells[:2]) + " " + " ".join(cells[2:])
+        heads = [f"{'#':>4}", pad("token", TOKEN_WIDTH), *(f"{name:>{size}}" for name, size, _ in self._columns)]
+        head = "  ".join(heads[:2]) + " " + " ".join(heads[2:])
         self._line(head + (f"  {RUNNERS}" if self._n_runners else ""), dim=True)
 
     def step(self, step: Step) -> None:
         """Write a row."""
-        cells = [f"{fill(step):>{size}}" for _, size, fill in self._columns]
-        if not self._unicode:
-            cells = [cell.replace("→", ">") for cell in cells]
-        row = f"{step.index + 1:>4}  {pad(self._label(step.token_id), TOKEN_WIDTH)} {' '.join(cells)}"
+        figures = [f"{says(step):>{size}}" for _, size, says in self._columns]
+        if not self._page.unicode:
+            figures = [figure.replace("→", ">") for figure in figures]
+        row = f"{step.index + 1:>4}  {pad(self._label(step.token_id), TOKEN_WIDTH)} {' '.join(figures)}"
         self._line(f"{row}  {self._runners(step)}".rstrip() if self._n_runners else row)
 
     def rest(self, text: str) -> None:
@@ -70,9 +68,10 @@ class ProbsView:
     def end(self, run: Generation) -> None:
         """Write what the sampler did, and what the columns mean."""
         legend = ["p, rank, surprise, entropy: raw model", "kept, drawn: after the sampler's stages"]
-        legend.append(f"{'·' if self._unicode else '_'} is a leading space")
+        legend.append(f"{'·' if self._page.unicode else '_'} is a leading space")
         hidden = f"too narrow for {', '.join(self._hidden)}".split() if self._hidden else []
-        lines = [*wrap(chain(run), self._width, " → "), *wrap(legend, self._width), *wrap(hidden, self._width, " ")]
+        width = self._page.width
+        lines = [*_lines(chain(run), width, " → "), *_lines(legend, width), *_lines(hidden, width, " ")]
         for line in lines:
             self._line(line, dim=True)
         sys.stdout.flush()
@@ -82,7 +81,7 @@ class ProbsView:
 
     def _label(self, token_id: int) -> str:
         try:
-            return self._tokenizer.label(token_id, ascii_only=not self._unicode)
+            return self._tokenizer.label(token_id, ascii_only=not self._page.unicode)
         except TokenizerError:
             return f"<id {token_id}>"
 
@@ -93,15 +92,13 @@ class ProbsView:
         for token_id, logprob in others:
             item = f"{self._label(token_id)} {probability(math.exp(logprob), 2)}"
             joined = f"{text}  {item}" if text else item
-            if cell_len(joined) > self._runners_width:
+            if cells(joined) > self._runners_width:
                 break
             text = joined
         return text
 
     def _line(self, text: str, dim: bool = False) -> None:
-        if not self._unicode:
-            text = in_ascii(text, ASCII)
-        write(f"{DIM}{text}{RESET}" if dim and self._colored else text)
+        self._page.show([[(text, DIM if dim else "")]])
         sys.stdout.flush()
 
 
@@ -114,15 +111,10 @@ def probability(p: float, digits: int = 3) -> str:
     return f"{p:.{digits}f}"[1:]
 
 
-def wrap(items: list[str], columns: int, joint: str = "   ") -> list[str]:
-    """Items in lines of at most so many columns, with `joint` between them; lines after the first are indented."""
-    lines: list[str] = []
-    for item in items:
-        if lines and cell_len(lines[-1] + joint + item) <= columns:
-            lines[-1] += joint + item
-        else:
-            lines.append(f" {joint.lstrip() if lines else ''}{item}")
-    return lines
+def _lines(items: list[str], width: int, joint: str = "   ") -> list[str]:
+    """Items in lines of a width, with `joint` between them; nothing for none."""
+    pieces = ((joint, item) for item in items)
+    return fill(pieces, width, " ", " " + joint.lstrip(), whole=True) if items else []
 
 
 def chain(run: Generation) -> list[str]:

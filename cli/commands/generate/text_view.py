@@ -2,12 +2,10 @@
 
 import sys
 
-from glasscli.cli.console import Color, is_terminal, printable, unicode_ok, use_color, write_bytes
+from glasscli.cli.console import Color, is_terminal, printable, use_color, write_bytes
+from glasscli.cli.page.style import DIM, paint
 from glasscli.generation.continuation import Step
 from glasscli.generation.loop import Generation
-
-DIM, RESET = "\x1b[2m", "\x1b[0m"
-ASCII = {"─": "-", "·": "|", "→": "->", "−": "-", "…": "~"}  # what stands for a character without Unicode
 
 # Surprise in bits, the tint from there on (256-colour background and foreground), dark to bright.
 TINTS = ((1.0, 17, 255), (3.0, 24, 255), (5.0, 66, 255), (7.0, 143, 16), (9.0, 221, 16))
@@ -48,25 +46,24 @@ class TextView:
         if self._on_terminal:
             text = printable(text, keep="\n\t")
         if style:  # line by line, or the colour would run to the terminal's edge
-            text = "\n".join(f"{style}{line}{RESET}" if line else "" for line in text.split("\n"))
+            text = "\n".join(paint(line, style) if line else "" for line in text.split("\n"))
         write_bytes(text.encode("utf-8", "surrogatepass"))  # UTF-8 whatever the locale says
         sys.stdout.buffer.flush()
 
 
 def tint(surprise_bits: float) -> str:
-    """The escape sequence that colours a token this surprising; nothing below one bit."""
+    """The style of a token this surprising; none below one bit."""
     style = ""
     for least, background, foreground in TINTS:
         if surprise_bits >= least:
-            style = f"\x1b[48;5;{background};38;5;{foreground}m"
+            style = f"48;5;{background};38;5;{foreground}"
     return style
 
 
-def tint_legend() -> str:
-    """What the tints mean."""
+def tint_legend(unicode: bool) -> str:
+    """What the tints mean, in the tints themselves."""
     parts = []
-    for i, (least, background, foreground) in enumerate(TINTS):
+    for i, (least, _, _) in enumerate(TINTS):
         upto = f"{least:g}-{TINTS[i + 1][0]:g}" if i + 1 < len(TINTS) else f"{least:g}+"
-        parts.append(f"\x1b[48;5;{background};38;5;{foreground}m {upto} {RESET}")
-    dash = "—" if unicode_ok(sys.stderr) else "-"
-    return f"surprise in bits {dash} plain 0-1 {' '.join(parts)}"
+        parts.append(paint(f" {upto} ", tint(least)))
+    return f"surprise in bits {'—' if unicode else '-'} plain 0-1 {' '.join(parts)}"

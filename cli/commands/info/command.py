@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from glasscli.cli.console import Color, write_json
+from glasscli.cli.console import Color, note, write_json
 from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
 
 EPILOG = """\
@@ -36,6 +36,10 @@ def command(
 
         write_json(document(facts))
     else:
-        from glasscli.cli.commands.info.screen import show
+        from glasscli.cli.commands.info.screen import folder_screen
+        from glasscli.cli.page.page import Page
 
-        show(facts, every, color, quiet)
+        page = Page.of_stdout(color)
+        page.show(folder_screen(page, facts, every, quiet))
+        for text in () if quiet else facts.notes:
+            note(text)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from glasscli.checkpoint.facts import Facts
 from glasscli.checkpoint.load import SHIPPED, shipped_folder
 from glasscli.checkpoint.safetensors_file import TensorInfo
-from glasscli.cli.console import Color, is_terminal, note
-from glasscli.cli.page.screen import Screen
+from glasscli.cli.page.page import Line, Page, spaced
 from glasscli.config.model_config import ModelConfig
 from glasscli.units import format_bytes
 
@@ -15,28 +14,18 @@ LAYER = re.compile(r"^(model\.layers\.)(\d+)(\..*)$")
 N_SHOWN = 6  # tokens of a kind to name; the JSON has all
 
 
-def show(facts: Facts, every: bool, color: Color = Color.auto, quiet: bool = False) -> None:
-    """Write the page to stdout and notes to stderr; no line is wider than the terminal."""
-    screen = Screen(color)
+def folder_screen(page: Page, facts: Facts, every: bool, quiet: bool = False) -> list[Line]:
+    """The whole page; no line is wider than the terminal."""
     dtypes = "+".join(sorted({info.dtype for info in facts.tensors}))
-    title = [f"{facts.n_parameters:,} parameters", f"{dtypes}, {format_bytes(facts.stored_bytes)}", "LlamaForCausalLM"]
+    facts_of_all = [f"{facts.n_parameters:,} parameters", f"{dtypes}, {format_bytes(facts.stored_bytes)}"]
     shipped = facts.folder == shipped_folder()
-    screen.say(f"{SHIPPED}, the model that comes with glass" if shipped else screen.plain(str(facts.folder)), "bold")
-    screen.flow("", title, gap=3)
-    screen.blank()
-    for label, pieces in _sections(facts):
-        screen.flow(f"{label:<11}", pieces, gap=3)
-    screen.blank()
-    _parts(screen, facts)
-    screen.blank()
-    _tensors(screen, facts.tensors, every)
-    if not quiet and is_terminal():
-        screen.blank()
-        screen.flow("try  ", ["--tensors (layer by layer)", "--json (exact)"], style="dim", gap=3)
-    screen.show()
-    if not quiet:
-        for text in facts.notes:
-            note(text)
+    title = page.say(f"{SHIPPED}, the model that comes with glass" if shipped else str(facts.folder), "bold")
+    title += page.flow("", [*facts_of_all, "LlamaForCausalLM"], gap=3)
+    sections = [page.flow(f"{label:<11}", pieces, gap=3) for label, pieces in _sections(facts)]
+    tries = ["--tensors (layer by layer)", "--json (exact)"]
+    hint = page.flow("try  ", tries, style="dim", gap=3) if page.terminal and not quiet else []
+    lines = [line for section in sections for line in section]
+    return spaced(title, lines, _parts(page, facts), _tensors(page, facts.tensors, every), hint)
 
 
 def _sections(facts: Facts) -> list[tuple[str, list[str]]]:
@@ -109,7 +98,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:N_SHOWN]) + (f", … +{more:,}" if more > 0 else "")
 
 
-def _parts(screen: Screen, facts: Facts) -> None:
+def _parts(page: Page, facts: Facts) -> list[Line]:
     total = facts.n_parameters
     rows = [
         [
@@ -122,12 +111,14 @@ def _parts(screen: Screen, facts: Facts) -> None:
     ]
     rows.append(["total", f"{total:,}", "100.0 %", format_bytes(facts.stored_bytes)])
     heads = ["part", "parameters", "share", "stored"]
-    if not screen.table(heads, rows, left=[0], sections=[len(rows) - 2]):
-        for row in [heads, *rows]:
-            screen.flow(f"{row[0]:<9}  ", [f"{row[1]:>{len(rows[-1][1])}}", *row[2:]])
+    if table := page.table(heads, rows, left=[0], sections=[len(rows) - 2]):
+        return table
+    widest = len(rows[-1][1])
+    stacked = [page.flow(f"{row[0]:<9}  ", [f"{row[1]:>{widest}}", *row[2:]]) for row in [heads, *rows]]
+    return [line for lines in stacked for line in lines]
 
 
-def _tensors(screen: Screen, tensors: Sequence[TensorInfo], every: bool) -> None:
+def _tensors(page: Page, tensors: Sequence[TensorInfo], every: bool) -> list[Line]:
     """A row a tensor, those that are alike in many layers in one row."""
     groups: dict[tuple[str, str, tuple[int, ...]], list[TensorInfo]] = {}
     for info in tensors:
@@ -140,8 +131,9 @@ def _tensors(screen: Screen, tensors: Sequence[TensorInfo], every: bool) -> None
     heads = ["tensor", "n", "dtype", "shape", "stored"]
     if every:
         heads, rows = [heads[0], *heads[2:]], [[row[0], *row[2:]] for row in rows]
-    if not screen.table(heads, rows, left=[0]):
-        screen.flow("", heads, style="dim")
-        for row in rows:
-            screen.flow("", [row[0]])
-            screen.flow("    ", row[1:])
+    if table := page.table(heads, rows, left=[0]):
+        return table
+    lines = page.flow("", heads, style="dim")
+    for row in rows:
+        lines += [*page.flow("", [row[0]]), *page.flow("    ", row[1:])]
+    return lines

@@ -10,12 +10,16 @@ from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import Heads, Subject, from_config, from_name
 from glasscli.budget.sweep import curve, spaced
 from glasscli.cli import console
-from glasscli.cli.commands.kv_budget import compare_screen, data, heads_screen, model_screen, parse, sweep_screen
+from glasscli.cli.commands.kv_budget import data, parse
 from glasscli.cli.commands.kv_budget import options as o
+from glasscli.cli.commands.kv_budget.compare_screen import compare_screen, list_screen
+from glasscli.cli.commands.kv_budget.heads_screen import HeadsShown, heads_screen
+from glasscli.cli.commands.kv_budget.model_screen import model_screen
 from glasscli.cli.commands.kv_budget.said import said_of_heads, said_of_model
+from glasscli.cli.commands.kv_budget.sweep_screen import MOST, n_columns, sweep_screen
 from glasscli.cli.console import Color, note
 from glasscli.cli.options import ColorOption, Json, Quiet
-from glasscli.cli.page.screen import Screen
+from glasscli.cli.page.page import Page
 from glasscli.config.source import read_config, title_of
 from glasscli.errors import ConfigError, GlassError, UsageError
 from glasscli.units import format_bytes
@@ -121,9 +125,8 @@ def run_model(asked: o.Asked, settings: Settings, subject: Subject) -> int:
     elif asked.as_csv:
         data.show_csv([answered])
     else:
-        screen = Screen(asked.color)
-        model_screen.show(answered, bandwidth, said_of_model(asked, settings), screen, asked.quiet)
-        screen.show()
+        page = Page.of_stdout(asked.color)
+        page.show(model_screen(page, answered, bandwidth, said_of_model(asked, settings), asked.quiet))
     return verdict(asked, answered)
 
 
@@ -142,11 +145,10 @@ def run_heads(asked: o.Asked, settings: Settings, heads: Heads) -> int:
     elif asked.as_csv:
         data.show_csv(answers)
     else:
-        screen = Screen(asked.color)
+        page = Page.of_stdout(asked.color)
         shipped = Settings(tokens=(512,), k_dtype="f32", v_dtype="f32").budget(from_name("glass-1m"))
-        page = heads_screen.HeadsPage(heads, variants, answers, bandwidth, shipped, said_of_heads(asked))
-        heads_screen.show(page, screen, asked.quiet)
-        screen.show()
+        shown = HeadsShown(heads, variants, answers, bandwidth, shipped, said_of_heads(asked))
+        page.show(heads_screen(page, shown, asked.quiet))
     return verdict(asked, chosen)
 
 
@@ -163,26 +165,24 @@ def run_compare(asked: o.Asked, settings: Settings) -> int:
     elif asked.as_csv:
         data.show_csv(answers)
     else:
-        screen = Screen(asked.color)
-        compare_screen.show(answers, said_of_model(asked, settings), screen, asked.quiet)
-        screen.show()
+        page = Page.of_stdout(asked.color)
+        page.show(compare_screen(page, answers, said_of_model(asked, settings), asked.quiet))
     return max(verdict(asked, answered) for answered in answers)
 
 
 def run_sweep(asked: o.Asked, settings: Settings, subjects: list[Subject], available: int | None) -> int:
     """Bytes over context, as a plot or as data."""
-    if len(subjects) > sweep_screen.MOST:
-        raise UsageError(f"--sweep: at most {sweep_screen.MOST} models in one plot, found {len(subjects)}")
-    screen = Screen(asked.color)
+    if len(subjects) > MOST:
+        raise UsageError(f"--sweep: at most {MOST} models in one plot, found {len(subjects)}")
+    page = Page.of_stdout(asked.color)
     log = asked.axis is o.Axis.log
     first, last = parse.span(asked, settings, subjects)
-    lengths = spaced(first, last, sweep_screen.columns(screen) if not asked.as_json and not asked.as_csv else 65, log)
+    lengths = spaced(first, last, n_columns(page) if not asked.as_json and not asked.as_csv else 65, log)
     curves = [curve(subject, settings, lengths) for subject in subjects]
     if asked.as_json or asked.as_csv:
         data.show_sweep(curves, settings, asked.as_csv)
     else:
-        sweep_screen.show(curves, log, available, screen)
-        screen.show()
+        page.show(sweep_screen(page, curves, log, available))
     return 0
 
 
@@ -206,9 +206,8 @@ def run_list(asked: o.Asked) -> int:
     if asked.as_json or asked.as_csv:
         data.show_models(MODELS, sizes, AS_OF, asked.as_csv)
     else:
-        screen = Screen(asked.color)
-        compare_screen.show_list(MODELS, sizes, AS_OF, screen)
-        screen.show()
+        page = Page.of_stdout(asked.color)
+        page.show(list_screen(page, MODELS, sizes, AS_OF))
     return 0
 
 

@@ -20,14 +20,14 @@ from glasscli.cli.commands.kv_budget.remarks import (
     other_types,
     per_rank,
 )
-from glasscli.cli.page.screen import Screen
+from glasscli.cli.page.page import Line, Page, spaced
 from glasscli.units import decimal, format_bytes, short_bytes
 
 BARS = " ▏▎▍▌▋▊▉█"
 
 
 @dataclass(frozen=True)
-class HeadsPage:
+class HeadsShown:
     """What the screen shows: the variants from large to small, which was asked for, and the model that glass ships."""
 
     heads: Heads
@@ -58,28 +58,22 @@ class HeadsPage:
         return tuple(answer.fit for answer in self.answers if answer.fit is not None)
 
 
-def show(page: HeadsPage, screen: Screen, quiet: bool = False) -> None:
+def heads_screen(page: Page, shown: HeadsShown, quiet: bool = False) -> list[Line]:
     """The whole page; if `quiet`, without what was assumed and what follows."""
-    formula(page, screen, quiet)
-    screen.blank()
-    if not table(page, screen) and not table(page, screen, short=True):
-        stacked(page, screen)
+    formula = _formula(page, shown, quiet)
+    table = _table(page, shown) or _table(page, shown, short=True) or _stacked(page, shown)
     if quiet:
-        return
-    screen.blank()
-    decode_step(page.answer, page.bandwidth, screen)
-    other_types(page.answer, screen)
-    per_rank(page.answer, screen)
-    screen.flow(label("tensor ranks"), ranks(page.heads, page.answer.main.logical_bytes), gap=1)
-    fits(page.answer, screen)
-    ours(page.shipped, screen)
-    notes(page.answer.main, screen)
-    hint(page.said.tries, screen)
+        return spaced(formula, table)
+    answer = shown.answer
+    remarks = [*decode_step(page, answer, shown.bandwidth), *other_types(page, answer), *per_rank(page, answer)]
+    remarks += page.flow(label("tensor ranks"), ranks(shown.heads, answer.main.logical_bytes), gap=1)
+    remarks += [*fits(page, answer), *_ours(page, shown.shipped), *notes(page, answer.main)]
+    return spaced(formula, table, remarks, hint(page, shown.said.tries))
 
 
-def formula(page: HeadsPage, screen: Screen, quiet: bool) -> None:
+def _formula(page: Page, shown: HeadsShown, quiet: bool) -> list[Line]:
     """The formula with its numbers, and what was assumed as flags that can be pasted."""
-    heads, budget = page.heads, page.answer.main
+    heads, budget = shown.heads, shown.answer.main
     k, v = budget.k_dtype, budget.v_dtype
     factors = [f"{heads.n_layers:,} layers", f"{heads.n_kv_heads:,} KV head{'s' * (heads.n_kv_heads != 1)}"]
     if k == v:
@@ -89,10 +83,9 @@ def formula(page: HeadsPage, screen: Screen, quiet: bool) -> None:
         factors.append(f"({' + '.join(sides)})")
     size = budget.bytes_per_token
     product = f"{size:,} B" + (f" = {short_bytes(size)}" if size >= 1024 else "")
-    screen.say(f"K,V per token = {' × '.join(factors)} = {product}", style="bold", indent=2)
-    screen.say(sharing(heads), style="dim", indent=2)
-    if page.said.assumed and not quiet:
-        screen.flow("assumed: ", page.said.assumed)
+    lines = page.say(f"K,V per token = {' × '.join(factors)} = {product}", style="bold", indent=2)
+    lines += page.say(sharing(heads), style="dim", indent=2)
+    return [*lines, *(page.flow("assumed: ", shown.said.assumed) if shown.said.assumed and not quiet else [])]
 
 
 def element(name: str) -> str:
@@ -114,23 +107,24 @@ def title(heads: Heads) -> str:
     return f"{heads.kind}  hkv {heads.n_kv_heads:,}"
 
 
-def table(page: HeadsPage, screen: Screen, short: bool = False) -> bool:
-    """The variants as columns, with `short` titles if need be; False if they don't fit."""
+def _table(page: Page, shown: HeadsShown, short: bool = False) -> list[Line]:
+    """The variants as columns, with `short` titles if need be; nothing if they don't fit."""
     rows = [
-        [f"{n:,}", *(format_bytes(answer.budgets[i].bytes_total) for answer in page.answers)]
-        for i, n in enumerate(page.tokens)
+        [f"{n:,}", *(format_bytes(answer.budgets[i].bytes_total) for answer in shown.answers)]
+        for i, n in enumerate(shown.tokens)
     ]
     sections = [len(rows) - 1]
     name = "/ token" if short else "per token"
-    rows.append([name, *(format_bytes(answer.main.bytes_per_token) for answer in page.answers)])
-    rows.append(["vs MHA", *(percent(page, i) if short else ratio(page, i, screen) for i in range(len(page.variants)))])
-    if page.fits:
+    rows.append([name, *(format_bytes(answer.main.bytes_per_token) for answer in shown.answers)])
+    variants = range(len(shown.variants))
+    rows.append(["vs MHA", *(percent(shown, i) if short else ratio(shown, i, page.unicode) for i in variants)])
+    if shown.fits:
         sections.append(len(rows) - 1)
-        rows += fit_rows(page.fits)
-    batch = page.answer.settings.batch
+        rows += fit_rows(shown.fits)
+    batch = shown.answer.settings.batch
     first = "context" if batch == 1 else f"{batch:,} × context"
-    headers = [first, *(f"{heads.kind} {heads.n_kv_heads:,}" if short else title(heads) for heads in page.variants)]
-    return screen.table(headers, rows, sections=sections, bold=page.chosen + 1)
+    headers = [first, *(f"{heads.kind} {heads.n_kv_heads:,}" if short else title(heads) for heads in shown.variants)]
+    return page.table(headers, rows, sections=sections, bold=shown.chosen + 1)
 
 
 def fit_rows(fits: Sequence[Fit]) -> list[list[str]]:
@@ -146,34 +140,33 @@ def number(value: int | None) -> str:
     return "no limit" if value is None else f"{value:,}"
 
 
-def ratio(page: HeadsPage, i: int, screen: Screen) -> str:
+def ratio(shown: HeadsShown, i: int, unicode: bool) -> str:
     """How a variant compares with MHA: a bar and per cent."""
-    eighths = max(1, 64 * page.answers[i].main.bytes_total // page.answers[0].main.bytes_total)
+    eighths = max(1, 64 * shown.answers[i].main.bytes_total // shown.answers[0].main.bytes_total)
     bar = BARS[8] * (eighths // 8) + BARS[eighths % 8].strip()
-    if not screen.unicode:
+    if not unicode:
         bar = "#" * max(1, eighths // 8)
-    return f"{bar} {percent(page, i):>6}"
+    return f"{bar} {percent(shown, i):>6}"
 
 
-def percent(page: HeadsPage, i: int) -> str:
+def percent(shown: HeadsShown, i: int) -> str:
     """How much of MHA's cache a variant needs, with a decimal where it isn't whole."""
-    part, whole = page.answers[i].main.bytes_total * 100, page.answers[0].main.bytes_total
+    part, whole = shown.answers[i].main.bytes_total * 100, shown.answers[0].main.bytes_total
     return f"{decimal(part, whole, 0 if part % whole == 0 else 1)} %"
 
 
-def stacked(page: HeadsPage, screen: Screen) -> None:
+def _stacked(page: Page, shown: HeadsShown) -> list[Line]:
     """The variants one below the other, for a narrow terminal."""
-    for i, (heads, answer) in enumerate(zip(page.variants, page.answers, strict=True)):
-        screen.blank()
-        screen.say(title(heads), style="bold" if i == page.chosen else "")
-        rows = [(f"{n:,}", answer.budgets[j].bytes_total) for j, n in enumerate(page.tokens)]
-        rows.append(("per token", answer.main.bytes_per_token))
-        shown = [(name, format_bytes(size)) for name, size in rows]
-        shown.append(("vs MHA", percent(page, i)))
-        if page.fits:
-            shown += [(row[0], row[i + 1]) for row in fit_rows(page.fits)]
-        for name, value in shown:
-            screen.flow(f"{name:>11}  ", [value])
+    blocks = []
+    for i, (heads, answer) in enumerate(zip(shown.variants, shown.answers, strict=True)):
+        sizes = [(f"{n:,}", answer.budgets[j].bytes_total) for j, n in enumerate(shown.tokens)]
+        sizes.append(("per token", answer.main.bytes_per_token))
+        rows = [(name, format_bytes(size)) for name, size in sizes]
+        rows.append(("vs MHA", percent(shown, i)))
+        rows += [(row[0], row[i + 1]) for row in fit_rows(shown.fits)] if shown.fits else []
+        block = page.say(title(heads), style="bold" if i == shown.chosen else "")
+        blocks.append([*block, *(line for name, value in rows for line in page.flow(f"{name:>11}  ", [value]))])
+    return spaced(*blocks)
 
 
 def ranks(heads: Heads, total: int) -> list[str]:
@@ -189,9 +182,9 @@ def ranks(heads: Heads, total: int) -> list[str]:
     return [f"{said};", f"{copies:,} copy them: {copied}"] if copied else [said]
 
 
-def ours(budget: Budget, screen: Screen) -> None:
+def _ours(page: Page, budget: Budget) -> list[Line]:
     """The model that comes with glass, for scale."""
     layout, tokens = budget.request.layout, budget.request.tokens
     pieces = [f"glass-1m: {layout.n_heads} query heads, {layout.n_layers} × {shape(budget.lines[0].part)},"]
     pieces += [f"{budget.k_dtype}: {short_bytes(budget.bytes_per_token)} a token,"]
-    screen.flow(label("shipped model"), [*pieces, f"{short_bytes(budget.bytes_total)} at {tokens:,}"], gap=1)
+    return page.flow(label("shipped model"), [*pieces, f"{short_bytes(budget.bytes_total)} at {tokens:,}"], gap=1)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from glasscli.budget.answers import Answer
 from glasscli.budget.plan import Budget
-from glasscli.cli.console import is_terminal
-from glasscli.cli.page.screen import Screen
+from glasscli.cli.page.page import Line, Page
 from glasscli.units import decimal, format_seconds, short_bytes
 
 LABEL = 15
@@ -30,7 +29,7 @@ def context(tokens: int, batch: int) -> str:
     return f"{tokens:,}" if batch == 1 else f"{batch:,} × {tokens:,}"
 
 
-def decode_step(answer: Answer, bandwidth: int, screen: Screen) -> None:
+def decode_step(page: Page, answer: Answer, bandwidth: int) -> list[Line]:
     """What the next decode step reads, how long that takes, and how little is computed with it."""
     read = answer.read
     time = read.seconds(bandwidth)
@@ -41,32 +40,31 @@ def decode_step(answer: Answer, bandwidth: int, screen: Screen) -> None:
         flops, per = read.intensity.numerator, read.intensity.denominator
         pieces[-1] += ","
         pieces.append(f"{decimal(flops, per, 0 if per == 1 else 1)} flop per byte")
-    screen.flow(label("a decode step"), pieces, gap=1)
+    return page.flow(label("a decode step"), pieces, gap=1)
 
 
-def other_types(answer: Answer, screen: Screen) -> None:
+def other_types(page: Page, answer: Answer) -> list[Line]:
     """The bytes at the main context in other dtypes: those that the engine has and the heads fit."""
     held = [f"{name} {short_bytes(size)}" for name, size in answer.others if size is not None]
-    if held:
-        screen.flow(label("other types"), held, gap=3)
+    return page.flow(label("other types"), held, gap=3) if held else []
 
 
-def per_rank(answer: Answer, screen: Screen) -> None:
+def per_rank(page: Page, answer: Answer) -> list[Line]:
     """What the fullest rank holds, if there are several."""
     settings, budget = answer.settings, answer.main
     if settings.n_ranks == 1:
-        return
+        return []
     split = f"tp {settings.tp} × pp {settings.pp} × dp {settings.dp}"
     pieces = [f"{short_bytes(budget.per_rank.bytes)} on the fullest,"]
     pieces.append(f"{short_bytes(budget.bytes_total)} on all {settings.n_ranks:,} ({split})")
-    screen.flow(label("per rank"), pieces, gap=1)
+    return page.flow(label("per rank"), pieces, gap=1)
 
 
-def fits(answer: Answer, screen: Screen) -> None:
+def fits(page: Page, answer: Answer) -> list[Line]:
     """What the budget has room for: the longest context, the largest batch, tokens in all."""
     fit, settings = answer.fit, answer.settings
     if fit is None:
-        return
+        return []
     where = " a rank" if settings.n_ranks > 1 else ""
     verdict = "fits" if fit.fits else "does not fit"
     need = f"{short_bytes(fit.bytes)} needed: {verdict};"
@@ -77,7 +75,9 @@ def fits(answer: Answer, screen: Screen) -> None:
     if fit.tokens_in_all is not None and settings.batch > 1:
         pieces[-1] += f" ({fit.tokens_in_all:,} in all)"
     pieces[-1] += ","
-    screen.flow(label("budget"), [*pieces, f"or {most} of {settings.main:,}"], style="" if fit.fits else "red", gap=1)
+    return page.flow(
+        label("budget"), [*pieces, f"or {most} of {settings.main:,}"], style="" if fit.fits else "red", gap=1
+    )
 
 
 def count(value: int | None) -> str:
@@ -85,17 +85,15 @@ def count(value: int | None) -> str:
     return "any number of" if value is None else f"{value:,}"
 
 
-def notes(budget: Budget, screen: Screen) -> None:
+def notes(page: Page, budget: Budget) -> list[Line]:
     """What was assumed and where the engine differs, a line each."""
-    for i, text in enumerate(budget.notes):
-        screen.flow(label("note" if i == 0 else ""), [text], gap=1)
+    flows = [page.flow(label("note" if i == 0 else ""), [text], gap=1) for i, text in enumerate(budget.notes)]
+    return [line for lines in flows for line in lines]
 
 
-def hint(tries: Sequence[str], screen: Screen) -> None:
+def hint(page: Page, tries: Sequence[str]) -> list[Line]:
     """What to try next, for a person at a terminal."""
-    if tries and is_terminal():
-        screen.blank()
-        screen.flow("try  ", tries, style="dim", gap=3)
+    return page.flow("try  ", tries, style="dim", gap=3) if tries and page.terminal else []
 
 
 def joined(words: Sequence[str], last: str) -> str:

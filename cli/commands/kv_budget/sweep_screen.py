@@ -6,7 +6,8 @@ from fractions import Fraction
 from math import log2
 
 from glasscli.budget.sweep import Curve
-from glasscli.cli.page.screen import Screen
+from glasscli.cli.page.cells import cells, pad
+from glasscli.cli.page.page import Line, Page
 from glasscli.units import format_bytes, short_bytes
 
 MARKS = "●○▲△■□◆◇"
@@ -59,33 +60,31 @@ def linear(top: int) -> Height:
     return Height(0, Fraction(each, rows), labels * rows + 1, rows, False)
 
 
-def columns(screen: Screen) -> int:
-    """How many columns a plot has on this screen; each is one context."""
-    return max(8, screen.width - 12)
+def n_columns(page: Page) -> int:
+    """How many columns a plot has on this page; each is one context."""
+    return max(8, page.width - 12)
 
 
-def show(curves: Sequence[Curve], log: bool, budget: int | None, screen: Screen) -> None:
+def sweep_screen(page: Page, curves: Sequence[Curve], log: bool, budget: int | None) -> list[Line]:
     """The plot, its axes, and a line for each curve."""
-    marks = MARKS if screen.unicode else PLAIN
+    marks = MARKS if page.unicode else PLAIN
     sizes = [size for curve in curves for size in curve.sizes if size] + ([budget] if budget else [])
     if not sizes:
-        screen.say("these models keep nothing that grows: there is no curve to draw")
-        return
+        return page.say("these models keep nothing that grows: there is no curve to draw")
     height = logarithmic(min(sizes), max(sizes)) if log else linear(max(sizes))
-    n_columns = len(curves[0].tokens)
+    n = len(curves[0].tokens)
+    lines: list[Line] = []
     for level, row in reversed(list(enumerate(draw(curves, marks, height, budget)))):
         tick = height.label(level)
-        body = "".join(screen.paint(c, style_of(c, marks)) if c != " " else c for c in row).rstrip()
-        screen.lines.append(screen.plain(f"{tick:>9} {'┤' if tick else '│'}") + body)
-    screen.lines.append(screen.plain(" " * 10 + "└" + "─" * n_columns))
-    screen.lines.append(" " * 11 + ticks(curves[0].tokens, n_columns, log))
-    knees(curves, n_columns, screen)
-    screen.blank()
-    widest = max(len(curve.name) for curve in curves)
+        axis = [(f"{tick:>9} {'┤' if tick else '│'}", "")]
+        lines.append(axis + [(c, style_of(c, marks) if c != " " else "") for c in row])
+    lines.append([(" " * 10 + "└" + "─" * n, "")])
+    lines.append([(" " * 11 + ticks(curves[0].tokens, n, log), "")])
+    lines += [*_knees(page, curves, n), []]
+    widest = max(cells(curve.name) for curve in curves)
     for mark, curve in zip(marks, curves, strict=False):
-        legend(mark, curve, widest if screen.width >= widest + 40 else 0, screen)
-    if budget is not None:
-        screen.flow("- ", [f"budget {short_bytes(budget)}"])
+        lines += _legend(page, mark, curve, widest if page.width >= widest + 40 else 0)
+    return [*lines, *(page.flow("- ", [f"budget {short_bytes(budget)}"]) if budget is not None else [])]
 
 
 def draw(curves: Sequence[Curve], marks: str, height: Height, budget: int | None) -> list[list[str]]:
@@ -131,25 +130,25 @@ def short_count(n: int) -> str:
     return f"{n}"
 
 
-def knees(curves: Sequence[Curve], n_columns: int, screen: Screen) -> None:
+def _knees(page: Page, curves: Sequence[Curve], n_columns: int) -> list[Line]:
     """A row that points at the lengths where windows are full."""
     lengths = sorted({knee for curve in curves for knee in curve.knees})
     if not lengths:
-        return
+        return []
     tokens = curves[0].tokens
     row = [" "] * n_columns
     for length in lengths:
         x = next(i for i, n in enumerate(tokens) if n >= length)
         row[x] = "^"
-    screen.lines.append(" " * 11 + "".join(row).rstrip())
-    screen.flow(" " * 11, ["^ windows are full at", *(f"{length:,}" for length in lengths)], gap=1)
+    says = page.flow(" " * 11, ["^ windows are full at", *(f"{length:,}" for length in lengths)], gap=1)
+    return [[(" " * 11 + "".join(row), "")], *says]
 
 
-def legend(mark: str, curve: Curve, widest: int, screen: Screen) -> None:
+def _legend(page: Page, mark: str, curve: Curve, widest: int) -> list[Line]:
     """What a mark stands for, and where its curve ends."""
     dtypes = curve.k_dtype if curve.k_dtype == curve.v_dtype else f"K {curve.k_dtype} V {curve.v_dtype}"
-    pieces = [curve.name.ljust(widest), dtypes, f"{short_bytes(curve.sizes[-1])} at {curve.tokens[-1]:,}"]
-    screen.flow(f"{mark} ", pieces, gap=3)
+    name = pad(curve.name, max(widest, cells(curve.name)))
+    return page.flow(f"{mark} ", [name, dtypes, f"{short_bytes(curve.sizes[-1])} at {curve.tokens[-1]:,}"], gap=3)
 
 
 def style_of(c: str, marks: str) -> str:

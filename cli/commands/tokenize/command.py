@@ -50,6 +50,8 @@ def command(
 
         write_json(document(tokenizer, text, tokens, words), indent=None if len(tokens) > 10_000 else 2)
     else:
-        from glasscli.cli.commands.tokenize.screen import show
+        from glasscli.cli.commands.tokenize.screen import tokens_screen
+        from glasscli.cli.page.page import Page
 
-        show(tokenizer, text, tokens, words, color, quiet)
+        page = Page.of_stdout(color)
+        page.show(tokens_screen(page, tokenizer, text, tokens, words, quiet))

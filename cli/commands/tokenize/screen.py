@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from glasscli.cli.console import Color, is_terminal
-from glasscli.cli.page.screen import Screen, cells
+from glasscli.cli.page.cells import cells, pad
+from glasscli.cli.page.page import Line, Page, spaced
 from glasscli.tokenizer.merges import Word
 from glasscli.tokenizer.pieces import label_of
 from glasscli.tokenizer.tokenized import Part, Token
@@ -18,24 +18,19 @@ KINDS = {
 }
 
 
-def show(
+def tokens_screen(
+    page: Page,
     tokenizer: Tokenizer,
     text: str,
     tokens: Sequence[Token],
     words: Sequence[Word] | None,
-    color: Color = Color.auto,
     quiet: bool = False,
-) -> None:
-    """Write the page to stdout, no line wider than the terminal and nothing left out."""
-    screen = Screen(color)
-    _table(screen, tokens)
-    if words is not None:
-        _merges(screen, words)
-    screen.blank()
-    screen.flow("", _totals(screen, text, tokens), gap=3)
+) -> list[Line]:
+    """The whole page, no line wider than the terminal and nothing left out."""
+    totals = page.flow("", _totals(text, tokens), gap=3)
     if not quiet:
-        _legend(screen, tokenizer, tokens, words is None)
-    screen.show()
+        totals += _legend(page, tokenizer, tokens, words is None)
+    return spaced(_table(page, tokens), [] if words is None else _merges(page, words), totals)
 
 
 def part_words(part: Part, ascii_only: bool = False) -> str:
@@ -47,47 +42,44 @@ def part_words(part: Part, ascii_only: bool = False) -> str:
     return f"{which} of {part.n_bytes} of {shown}{code}"
 
 
-def _table(screen: Screen, tokens: Sequence[Token]) -> None:
+def _table(page: Page, tokens: Sequence[Token]) -> list[Line]:
     """A row a token. What doesn't fit beside it goes under it, indented."""
-    labels = [label_of(token.data, ascii_only=not screen.unicode) for token in tokens]
+    labels = [page.label(token.data) for token in tokens]
     n_width = len(str(max(0, len(tokens) - 1)))
     id_width = max([2, *(len(str(token.token_id)) for token in tokens)])
-    label_width = min(LABEL_CELLS, screen.width // 3, max([5, *map(cells, labels)]))
+    label_width = min(LABEL_CELLS, page.width // 3, max([5, *map(cells, labels)]))
+    lines: list[Line] = []
     if tokens:
         heads = [f"{'token':<{label_width}}", "bytes"]
-        screen.flow(f"{'#':>{n_width}}  {'id':>{id_width}}  ", heads, style="dim")
+        lines += page.flow(f"{'#':>{n_width}}  {'id':>{id_width}}  ", heads, style="dim")
     for i, (token, label) in enumerate(zip(tokens, labels, strict=True)):
-        remarks = (
-            [KINDS[token.kind]] if token.kind in KINDS else [part_words(p, not screen.unicode) for p in token.parts]
-        )
+        remarks = [KINDS[token.kind]] if token.kind in KINDS else [part_words(p, not page.unicode) for p in token.parts]
         data = "" if token.kind == "special" else token.data.hex(" ")
-        padded = label + " " * (label_width - cells(label))
+        padded = pad(label, max(label_width, cells(label)))
         style = "magenta" if token.parts else "yellow" if remarks else ""
-        screen.flow(
-            f"{i:>{n_width}}  {token.token_id:>{id_width}}  ", [padded, *filter(None, [data]), *remarks], style=style
-        )
+        start = f"{i:>{n_width}}  {token.token_id:>{id_width}}  "
+        lines += page.flow(start, [padded, *filter(None, [data]), *remarks], style=style)
+    return lines
 
 
-def _merges(screen: Screen, words: Sequence[Word]) -> None:
+def _merges(page: Page, words: Sequence[Word]) -> list[Line]:
     """Each word that differs, with its chain of symbols; `#5` is the rank of the merge before it."""
-    screen.blank()
-    screen.say("merges   the pair that was learnt first (lowest #) is joined first", "dim", indent=2)
+    lines = page.say("merges   the pair that was learnt first (lowest #) is joined first", "dim", indent=2)
     times = Counter(word.token_ids for word in words)
     whole = []
     for word in {word.token_ids: word for word in words}.values():
-        states = [" ".join(label_of(s, ascii_only=not screen.unicode) for s in symbols) for symbols in word.chain()]
+        states = [" ".join(map(page.label, symbols)) for symbols in word.chain()]
         if not word.merges:
             whole.append(states[0])
             continue
         steps = [states[0]] + [f"→ {s} #{m.rank}" for s, m in zip(states[1:], word.merges, strict=True)]
         if n := times[word.token_ids] - 1:
             steps.append(f"(and {n} time{'s' * (n > 1)} more)")
-        screen.flow("  ", steps, gap=2, indent=4)
-    if whole:
-        screen.flow("  nothing to join  ", whole, gap=3)
+        lines += page.flow("  ", steps, gap=2, indent=4)
+    return [*lines, *(page.flow("  nothing to join  ", whole, gap=3) if whole else [])]
 
 
-def _totals(screen: Screen, text: str, tokens: Sequence[Token]) -> list[str]:
+def _totals(text: str, tokens: Sequence[Token]) -> list[str]:
     """How much text became how many tokens."""
     n_bytes, own = len(text.encode()), [len(token.data) for token in tokens if token.kind == "text"]
     items = [_count(len(text), "character"), _count(n_bytes, "byte"), f"→ {_count(len(tokens), 'token')}"]
@@ -100,15 +92,17 @@ def _totals(screen: Screen, text: str, tokens: Sequence[Token]) -> list[str]:
     return items
 
 
-def _legend(screen: Screen, tokenizer: Tokenizer, tokens: Sequence[Token], hint: bool) -> None:
+def _legend(page: Page, tokenizer: Tokenizer, tokens: Sequence[Token], hint: bool) -> list[Line]:
     marks = {" ": "· space", "\n": "⏎ newline", "\t": "⇥ tab"}
-    if not screen.unicode:
+    if not page.unicode:
         marks = {" ": "_ space", "\n": "\\n newline", "\t": "\\t tab"}
     used = [mark for c, mark in marks.items() if any(c.encode() in token.data for token in tokens)]
     used += ["<0x..> a byte that is no character by itself"] * any(token.text is None for token in tokens)
-    screen.flow("", [*used, f"{tokenizer.kind}, {tokenizer.vocab_size:,} tokens"], style="dim", gap=3)
-    if hint and is_terminal():
-        screen.flow("try  ", ["--merges (how each token was built)", "--special", "--json"], style="dim", gap=3)
+    lines = page.flow("", [*used, f"{tokenizer.kind}, {tokenizer.vocab_size:,} tokens"], style="dim", gap=3)
+    if hint and page.terminal:
+        tries = ["--merges (how each token was built)", "--special", "--json"]
+        lines += page.flow("try  ", tries, style="dim", gap=3)
+    return lines
 
 
 def _count(n: int, noun: str) -> str:
