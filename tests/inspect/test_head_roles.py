@@ -6,9 +6,8 @@ from helpers.dump_cases import tiny
 
 from glasscli import load_model
 from glasscli.arrays import Array
-from glasscli.cli.console import Color
-from glasscli.cli.views.attn_heads import heads_screen
-from glasscli.cli.views.attn_page import Page
+from glasscli.cli.commands.dump_attn.heads_screen import heads_screen
+from glasscli.cli.page.page import Page
 from glasscli.errors import CheckpointError
 from glasscli.inspect.head_roles import Census, HeadReport, head_census, lift, role_of
 from glasscli.inspect.measures import HeadMeasures, measure_heads, uniform_measures, uniform_pattern
@@ -86,11 +85,11 @@ def test_an_induction_head_is_named_with_its_evidence() -> None:
     reports = (report("induction", 2), report("previous", 0))
     base = [uniform_measures(0, len(ids), ids) for ids in (TEXT, PROBE)]
     census = Census(reports, *base, (tuple(PROBE),))
-    lines = ["".join(text for text, _ in line) for line in heads_screen(Page(100, True, Color.never, False), census)]
+    lines = ["".join(text for text, _ in line) for line in heads_screen(Page(), census)]
     uniform = np.mean([1 / (p + 1) for p in range(N, 2 * N)])
     assert any(f"Induction heads: 1.2 (1.00 ± .00, {1 / uniform:.1f} × uniform)." in line for line in lines)
     none = Census(reports[1:], *base, (tuple(PROBE),))
-    lines = ["".join(text for text, _ in line) for line in heads_screen(Page(100, True, Color.never, False), none)]
+    lines = ["".join(text for text, _ in line) for line in heads_screen(Page(), none)]
     assert any("No induction head" in line for line in lines)
 
 
