@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from in_process import glass
 
-from glasscli.cli.app import COMMANDS
+from glasscli.cli.commands import COMMANDS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
 from make import commands, screen

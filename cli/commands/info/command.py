@@ -1,11 +1,10 @@
-"""`glass info`: what a model folder holds."""
+"""`glass info`: its options, and what it does."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from glasscli.cli.console import Color, note, write_json
-from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
+from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, option
 
 EPILOG = """\
 Reads the headers of the weight files, not the numbers: a large model takes no longer than a small one, and numbers
@@ -19,27 +18,33 @@ Examples:
 """
 
 
-def command(
-    model: ModelDir = None,
-    every: Annotated[bool, typer.Option("--tensors", help="List every tensor, layer by layer.")] = False,
-    as_json: Json = False,
-    color: ColorOption = Color.auto,
-    quiet: Quiet = False,
-) -> None:
+@dataclass(frozen=True)
+class Options:
     """Show what a model folder holds: settings, parameters, tensors, cache bytes per token, tokenizer, files."""
+
+    model: ModelDir = None
+    every: Annotated[bool, option("--tensors", "List every tensor, layer by layer.", Group.view)] = False
+    as_json: Json = False
+    color: ColorOption = Color.auto
+    quiet: Quiet = False
+
+
+def run(options: Options) -> int:
+    """Show what a folder holds; the exit code."""
     from glasscli.checkpoint.facts import read_facts
     from glasscli.checkpoint.load import shipped_folder
 
-    facts = read_facts(model or shipped_folder())
-    if as_json:
+    facts = read_facts(options.model or shipped_folder())
+    if options.as_json:
         from glasscli.cli.commands.info.document import document
 
         write_json(document(facts))
-    else:
-        from glasscli.cli.commands.info.screen import folder_screen
-        from glasscli.cli.page.page import Page
+        return 0
+    from glasscli.cli.commands.info.screen import folder_screen
+    from glasscli.cli.page.page import Page
 
-        page = Page.of_stdout(color)
-        page.show(folder_screen(page, facts, every, quiet))
-        for text in () if quiet else facts.notes:
-            note(text)
+    page = Page.of_stdout(options.color)
+    page.show(folder_screen(page, facts, options.every, options.quiet))
+    for text in () if options.quiet else facts.notes:
+        note(text)
+    return 0
