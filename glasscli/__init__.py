@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from glasscli.inspect.circuits import find_feeds
     from glasscli.inspect.comparison import compare
     from glasscli.inspect.dump import dump_attention, dump_decode
+    from glasscli.inspect.gradients import loss_gradient
     from glasscli.inspect.lens import read_lens
-    from glasscli.inspect.measures import measure_heads
+    from glasscli.inspect.measures import measure_heads, value_weighted
+    from glasscli.inspect.neurons import cell_terms
     from glasscli.inspect.patching import patch_parts, patch_stream
     from glasscli.inspect.scoring import score_stories, score_text
     from glasscli.inspect.trace import LayerTrace, Trace
@@ -59,8 +61,10 @@ _HOMES = {
     "inspect.circuits": ["find_feeds"],
     "inspect.comparison": ["compare"],
     "inspect.dump": ["dump_attention", "dump_decode"],
+    "inspect.gradients": ["loss_gradient"],
     "inspect.lens": ["read_lens"],
-    "inspect.measures": ["measure_heads"],
+    "inspect.measures": ["measure_heads", "value_weighted"],
+    "inspect.neurons": ["cell_terms"],
     "inspect.patching": ["patch_parts", "patch_stream"],
     "inspect.scoring": ["score_stories", "score_text"],
     "inspect.trace": ["LayerTrace", "Trace"],
@@ -94,6 +98,7 @@ __all__ = [
     "attribute",
     "cache_size",
     "causal_mask",
+    "cell_terms",
     "compare",
     "dump_attention",
     "dump_decode",
@@ -104,12 +109,14 @@ __all__ = [
     "layout_of",
     "load_config",
     "load_model",
+    "loss_gradient",
     "measure_heads",
     "patch_parts",
     "patch_stream",
     "read_lens",
     "score_stories",
     "score_text",
+    "value_weighted",
 ]
 
 

@@ -6,6 +6,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from glasscli.config.architecture import Architecture
 from glasscli.config.families.fields import Fields, shown
@@ -53,12 +54,17 @@ class RopeScaling:
 
     def rotary_dim(self, head_dim: int) -> int:
         """How many numbers of a head are rotated."""
-        return int(head_dim * self.partial)
+        return _part(head_dim, self.partial)
 
     @property
     def grows(self) -> bool:
         """Whether angles differ once a text is longer than `original_max_seq_len`."""
         return self.kind in ("dynamic", "longrope")
+
+
+def _part(head_dim: int, partial: float) -> int:
+    # A width past what floats count exactly is no model's, but must not overflow here.
+    return head_dim if partial == 1 else int(min(head_dim, 2**53) * partial)
 
 
 def read_ropes(
@@ -99,14 +105,14 @@ def _rope(given: Fields, read: Fields, row: Architecture, theta: float, head_dim
     partial = given.positive("partial_rotary_factor", read.positive("partial_rotary_factor", row.partial or 1.0))
     if row.partial is None and partial != 1:
         read.refuse("partial_rotary_factor", f"is {partial:g}; glass rotates whole heads of a {row.model_type}")
-    width = int(head_dim * partial)
+    width = _part(head_dim, partial)
     if partial == 1 and head_dim % 2:
         read.refuse("head_dim", f"is {head_dim}: rotary embeddings turn pairs and need an even number")
     if partial > 1 or width % 2 or width < 2:
         read.refuse("partial_rotary_factor", f"is {partial:g}: {width} of {head_dim} numbers of a head make no pairs")
     if kind not in KINDS:
         read.refuse(given.prefix[:-1] or "rope_scaling", f"has type {shown(kind)}; glass knows {', '.join(KINDS)}")
-    base = {"kind": str(kind), "theta": theta, "partial": partial}
+    base: dict[str, Any] = {"kind": str(kind), "theta": theta, "partial": partial}
     if kind == "default":
         return RopeScaling(theta=theta, partial=partial)
     if kind == "linear":
@@ -117,13 +123,13 @@ def _rope(given: Fields, read: Fields, row: Architecture, theta: float, head_dim
     return {"llama3": _llama3, "yarn": _yarn, "longrope": _longrope}[kind](given, read, base, head_dim, max_seq_len)
 
 
-def _llama3(given: Fields, read: Fields, base: dict[str, object], head_dim: int, max_seq_len: int) -> RopeScaling:
+def _llama3(given: Fields, read: Fields, base: dict[str, Any], head_dim: int, max_seq_len: int) -> RopeScaling:
     low, high = given.positive("low_freq_factor"), given.positive("high_freq_factor")
     if low >= high:
         read.refuse(given.prefix[:-1], f"has low_freq_factor {low}, which must be below high_freq_factor {high}")
     trained = given.integer("original_max_position_embeddings")
     return RopeScaling(
-        **base,  # type: ignore[arg-type]
+        **base,
         factor=given.positive("factor"),
         low_freq_factor=low,
         high_freq_factor=high,
@@ -134,19 +140,24 @@ def _llama3(given: Fields, read: Fields, base: dict[str, object], head_dim: int,
 def _trained(given: Fields, read: Fields, max_seq_len: int) -> int:
     """The length before it was stretched: said beside the rotation's settings, or within."""
     default: int = given.integer("original_max_position_embeddings", default=max_seq_len)
-    trained: int = read.integer("original_max_position_embeddings", default=default)
+    trained: int = read.integer("original_max_position_embeddings", default=default, least=2)
+    for field, length in (("original_max_position_embeddings", trained), ("max_position_embeddings", max_seq_len)):
+        if length > 2**53:
+            read.refuse(field, f"is {shown(length)}: expected at most {2**53}")
     return trained
 
 
-def _yarn(given: Fields, read: Fields, base: dict[str, object], head_dim: int, max_seq_len: int) -> RopeScaling:
+def _yarn(given: Fields, read: Fields, base: dict[str, Any], head_dim: int, max_seq_len: int) -> RopeScaling:
     trained = _trained(given, read, max_seq_len)
     factor = given.positive("factor", max_seq_len / trained)
+    if given.positive("rope_theta", base["theta"]) <= 1:
+        read.refuse("rope_theta", f"is {base['theta']}: yarn needs a base above 1")
     scale, all_dims = given.positive("mscale", None), given.positive("mscale_all_dim", None)
     usual = _stretch(factor, 1.0)
     if scale and all_dims:
         usual = _stretch(factor, scale) / _stretch(factor, all_dims)
     return RopeScaling(
-        **base,  # type: ignore[arg-type]
+        **base,
         factor=factor,
         original_max_seq_len=trained,
         attention_factor=given.positive("attention_factor", usual),
@@ -161,13 +172,13 @@ def _stretch(factor: float, scale: float) -> float:
     return 1.0 if factor <= 1 else 0.1 * scale * math.log(factor) + 1.0
 
 
-def _longrope(given: Fields, read: Fields, base: dict[str, object], head_dim: int, max_seq_len: int) -> RopeScaling:
+def _longrope(given: Fields, read: Fields, base: dict[str, Any], head_dim: int, max_seq_len: int) -> RopeScaling:
     trained = _trained(given, read, max_seq_len)
     factor = given.positive("factor", max_seq_len / trained)
     usual = 1.0 if factor <= 1 else math.sqrt(1 + math.log(factor) / math.log(trained))
-    n_pairs = int(head_dim * float(str(base["partial"]))) // 2
+    n_pairs = _part(head_dim, base["partial"]) // 2
     return RopeScaling(
-        **base,  # type: ignore[arg-type]
+        **base,
         factor=factor,
         original_max_seq_len=trained,
         attention_factor=given.positive("attention_factor", usual),

@@ -77,7 +77,7 @@ def role_of(text: HeadMeasures, probed: Probed, uniform_text: HeadMeasures, unif
         ("duplicate", probed.surely(probed.mean.dup, probed.dup_sd), uniform_probe.dup),
     )
     for name, least, base in on_probes:
-        if least is not None and base is not None and least >= TIMES * base:
+        if least is not None and base is not None and least > TIMES * base:
             return name
     on_text = (
         ("previous", text.prev, uniform_text.prev),

@@ -126,7 +126,7 @@ def _cache(step: "StepInfo", form: LayerForm) -> dict[str, Any]:
         "formula": f"{formula}, keep {form.window:,}",
         "explanation": "Keys and values are kept, because later tokens need them unchanged. This layer keeps those of "
         f"the last {form.window:,} tokens: a new one takes the place of the oldest.",
-        "source": ("glasscli.cache.window", "self._kv[0][:, :, at] = k_BKTE"),
+        "source": ("glasscli.cache.window", "[0][:, :, at] = k_BKTE"),
     }
 
 

@@ -20,7 +20,7 @@ from safetensors.numpy import save_file
 from glasscli.cache.kv_cache import KVCache
 from glasscli.checkpoint.facts import read_facts
 from glasscli.checkpoint.load import load_model, shipped_folder
-from glasscli.cli.info import EPILOG
+from glasscli.cli.commands.info.command import EPILOG
 
 MakeFolder = Callable[..., Path]
 

@@ -13,10 +13,11 @@ from glasscli.budget.engines import ENGINES
 from glasscli.budget.questions import Settings
 from glasscli.budget.sizer import Sizer
 from glasscli.budget.subjects import Subject
-from glasscli.cli.console import Color
-from glasscli.cli.views import kv_compare, kv_config, kv_data
-from glasscli.cli.views.kv_remarks import Said
-from glasscli.cli.views.screen import Screen
+from glasscli.cli.commands.kv_budget import data
+from glasscli.cli.commands.kv_budget.compare_screen import compare_screen
+from glasscli.cli.commands.kv_budget.model_screen import model_screen
+from glasscli.cli.commands.kv_budget.remarks import Said
+from glasscli.cli.page.page import Line, Page
 from glasscli.config.families import Layout
 from glasscli.errors import ConfigError
 from glasscli.specs.attention_specs import CacheSpec
@@ -46,10 +47,8 @@ def asked(spec: CacheSpec, **settings: Any) -> Answer | None:
     return None
 
 
-def shown(view: Any, *args: Any) -> str:
-    screen = Screen(Color.never)
-    view(*args, Said((), ()), screen)
-    return "\n".join(screen.lines)
+def text_of(lines: list[Line]) -> str:
+    return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)
 
 
 @ALL
@@ -94,7 +93,8 @@ def test_every_view_names_it(spec: CacheSpec, engine: str) -> None:
     found = asked(spec, engine=engine)
     if found is None:
         return
-    screen, row = shown(kv_config.show, found, 10**12), shown(kv_compare.show, [found])
+    screen = text_of(model_screen(Page(), found, 10**12, Said((), ())))
+    row = text_of(compare_screen(Page(), [found], Said((), ())))
     title = screen.splitlines()[0]
     assert ("no cache ·" in title) == spec.keeps_nothing
     assert ("no cache" in row) == spec.keeps_nothing
@@ -103,10 +103,10 @@ def test_every_view_names_it(spec: CacheSpec, engine: str) -> None:
         assert part.shape in screen
         for word in part.traits(8, None):
             assert f" {word} " in title
-    document: Mapping[str, Any] = json.loads(json.dumps(kv_data.document(found, 10**12)))
+    document: Mapping[str, Any] = json.loads(json.dumps(data.document(found, 10**12)))
     assert [layer["kind"] for layer in document["layers"]] == [part.name for part in spec.parts]
     assert document["decode"]["flops"] == (4 * (spec.flops(8, TOKENS, 16) or 0) or None)
-    parts = [row["part"] for row in kv_data.rows(found, found.main)]
+    parts = [row["part"] for row in data.rows(found, found.main)]
     assert parts == [*(part.name for part in spec.parts), "total"]
 
 

@@ -14,7 +14,7 @@ from helpers.strict_json import strict
 from rich.cells import cell_len
 from tokenizers import Tokenizer
 
-from glasscli.cli.tokenize import EPILOG
+from glasscli.cli.commands.tokenize.command import EPILOG
 
 TEXT = "The  cat, 日本 é 🙂 👩‍👩‍👧\n\ta\x00"
 

@@ -42,7 +42,9 @@ values = st.one_of(
     st.sampled_from(
         [0, 1, 2, 3, 4, 5, 8, 16, 320, -1, 2**31, 10**12, 10**40, 0.5, 1e-3, 1.0, 4.0, 1e300, math.nan, math.inf]
     ),
-    st.sampled_from(["", "4", "silu", "gelu", "llama", "mistral", "default", "linear", "llama3", "yarn", "\x1b[0m"]),
+    st.sampled_from(
+        ["", "4", "silu", "gelu", "llama", "mistral", "default", "linear", "llama3", "yarn", "longrope", "\x1b[0m"]
+    ),
     st.lists(st.integers(-5, 400), max_size=3),
     st.dictionaries(st.sampled_from(["rope_type", "rope_theta", "factor"]), st.sampled_from(["linear", 2, 100.0])),
 )

@@ -26,7 +26,7 @@ ODD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"logit_scale": 0.25, "out_bias": True, "mlp_bias": True, "tied": False},
     ),
     "scaled residuals, q and k normed, no gate": (
-        {"qk_norm": True, "gated": False},
+        {"qk_norm": "head", "gated": False},
         {"residual_scale": 0.3, "qkv_bias": True, "out_bias": True},
     ),
 }

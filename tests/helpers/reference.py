@@ -14,13 +14,38 @@ Array = NDArray[np.float64]
 
 def frequencies(config: dict[str, Any]) -> list[float]:
     """Radians a position, one for each pair of a head."""
-    rope, head_dim = config["rope_parameters"], config["head_dim"]
+    rope = config["rope_parameters"]
+    head_dim = int(config["head_dim"] * rope.get("partial_rotary_factor", 1.0))
     found = [1 / rope["rope_theta"] ** (2 * i / head_dim) for i in range(head_dim // 2)]
     if rope["rope_type"] == "linear":
         return [f / rope["factor"] for f in found]
     if rope["rope_type"] == "llama3":
         return [_llama3(f, rope) for f in found]
+    if rope["rope_type"] == "yarn":
+        return [_yarn(i, f, config) for i, f in enumerate(found)]
     return found
+
+
+def _yarn(i: int, frequency: float, config: dict[str, Any]) -> float:
+    """Pair i, stretched by how far it is along the line from the pair that closes 32 circles to that with one."""
+    rope = config["rope_parameters"]
+    width = int(config["head_dim"] * rope.get("partial_rotary_factor", 1.0))
+    trained = rope.get("original_max_position_embeddings", config["max_position_embeddings"])
+
+    def pair(circles: float) -> float:
+        return width * math.log(trained / (circles * 2 * math.pi)) / (2 * math.log(rope["rope_theta"]))
+
+    first, last = max(math.floor(pair(32)), 0), min(math.ceil(pair(1)), width - 1)
+    along = min(max((i - first) / (last - first or 0.001), 0.0), 1.0)
+    factor = rope.get("factor", config["max_position_embeddings"] / trained)
+    return along * frequency / factor + (1 - along) * frequency
+
+
+def sharpness(config: dict[str, Any]) -> float:
+    """What queries and keys are multiplied with when they are rotated."""
+    rope = config["rope_parameters"]
+    factor = rope.get("factor", 1.0)
+    return 0.1 * math.log(factor) + 1 if rope["rope_type"] == "yarn" and factor > 1 else 1.0
 
 
 def _llama3(frequency: float, rope: dict[str, Any]) -> float:
@@ -34,12 +59,12 @@ def _llama3(frequency: float, rope: dict[str, Any]) -> float:
     return (1 - smooth) * frequency / rope["factor"] + smooth * frequency
 
 
-def rotate(head: Array, position: int, frequency: list[float]) -> Array:
-    """Turn pair (i, i + E/2) of one head by position · frequency[i]."""
-    half = len(head) // 2
+def rotate(head: Array, position: int, frequency: list[float], sharp: float = 1.0) -> Array:
+    """Turn pair (i, i + R/2) of the first R numbers of one head by position · frequency[i]."""
+    half = len(frequency)
     turned = head.copy()
     for i in range(half):
-        c, s = math.cos(position * frequency[i]), math.sin(position * frequency[i])
+        c, s = sharp * math.cos(position * frequency[i]), sharp * math.sin(position * frequency[i])
         turned[i] = head[i] * c - head[i + half] * s
         turned[i + half] = head[i + half] * c + head[i] * s
     return turned
@@ -66,18 +91,21 @@ def _block(config: dict[str, Any], weights: dict[str, Any], prefix: str, stream:
         return y + weights.get(f"{prefix}{name}.bias", 0.0)
 
     eps, e, frequency = config["rms_norm_eps"], config["head_dim"], frequencies(config)
+    sharp = sharpness(config)
     n_heads, n_kv_heads = config["num_attention_heads"], config["num_key_value_heads"]
     keys, values, after = [], [], []
     for position, x in enumerate(stream):
         normed = rms_norm(x, weights[prefix + "input_layernorm.weight"], eps)
         q = apply("self_attn.q_proj", normed).reshape(n_heads, e)
         k = apply("self_attn.k_proj", normed).reshape(n_kv_heads, e)
-        keys.append([rotate(head, position, frequency) for head in k])
+        keys.append([rotate(head, position, frequency, sharp) for head in k])
         values.append(apply("self_attn.v_proj", normed).reshape(n_kv_heads, e))
         mixed = []
         for h in range(n_heads):
-            query, kv_head = rotate(q[h], position, frequency), h // (n_heads // n_kv_heads)
-            answers = [math.exp(float(query @ key[kv_head]) / math.sqrt(e)) for key in keys]
+            query, kv_head = rotate(q[h], position, frequency, sharp), h // (n_heads // n_kv_heads)
+            scale = 1 / math.sqrt(e)
+            scores = [float(query @ key[kv_head]) * scale for key in keys]
+            answers = [math.exp(score - max(scores)) for score in scores]
             total = sum(answers)
             mixed.append(sum(a / total * v[kv_head] for a, v in zip(answers, values, strict=True)))
         x = x + apply("self_attn.o_proj", np.concatenate(mixed))

@@ -6,9 +6,8 @@ from helpers.dump_cases import tiny
 
 from glasscli import load_model
 from glasscli.arrays import Array
-from glasscli.cli.console import Color
-from glasscli.cli.views.attn_heads import heads_screen
-from glasscli.cli.views.attn_page import Page
+from glasscli.cli.commands.dump_attn.heads_screen import heads_screen
+from glasscli.cli.page.page import Page
 from glasscli.errors import CheckpointError
 from glasscli.inspect.head_roles import Census, HeadReport, head_census, lift, role_of
 from glasscli.inspect.measures import HeadMeasures, measure_heads, uniform_measures, uniform_pattern
@@ -68,30 +67,29 @@ def of_previous(share: float) -> HeadMeasures:
 @pytest.mark.parametrize(
     ("share", "uniform", "role"),
     [
-        (0.30, 0.09, "previous"),  # three times what ignoring content gives, and three tenths
-        (0.29, 0.05, None),
-        (0.30, 0.11, None),
-        (0.44, 0.15, None),
-        (0.45, 0.15, "previous"),
-        (0.89, 0.50, None),  # three times .5 can't be: nine tenths are enough
-        (0.90, 0.50, "previous"),
+        (0.52, 0.03, "previous"),  # half of the way from chance to all is .515
+        (0.51, 0.03, None),
+        (0.30, 0.09, None),  # three times chance, and yet seven tenths are elsewhere
+        (0.62, 0.23, "previous"),  # nine tokens: chance gives .23, half of the way is .615
+        (0.61, 0.23, None),
+        (0.76, 0.50, "previous"),
+        (0.74, 0.50, None),
+        (1.00, 1.00, None),  # where there is nothing else to look at, it says nothing
     ],
 )
-def test_a_name_takes_three_tenths_and_three_times_what_ignoring_content_gives(
-    share: float, uniform: float, role: str | None
-) -> None:
-    assert role_of(of_previous(share), of_previous(0), of_previous(uniform), of_previous(0)) == role
+def test_a_name_takes_half_the_way_from_chance_to_all(share: float, uniform: float, role: str | None) -> None:
+    assert role_of(of_previous(share), average([of_previous(0)]), of_previous(uniform), of_previous(0)) == role
 
 
 def test_an_induction_head_is_named_with_its_evidence() -> None:
     reports = (report("induction", 2), report("previous", 0))
     base = [uniform_measures(0, len(ids), ids) for ids in (TEXT, PROBE)]
     census = Census(reports, *base, (tuple(PROBE),))
-    lines = ["".join(text for text, _ in line) for line in heads_screen(Page(100, True, Color.never, False), census)]
+    lines = ["".join(text for text, _ in line) for line in heads_screen(Page(), census)]
     uniform = np.mean([1 / (p + 1) for p in range(N, 2 * N)])
     assert any(f"Induction heads: 1.2 (1.00 ± .00, {1 / uniform:.1f} × uniform)." in line for line in lines)
     none = Census(reports[1:], *base, (tuple(PROBE),))
-    lines = ["".join(text for text, _ in line) for line in heads_screen(Page(100, True, Color.never, False), none)]
+    lines = ["".join(text for text, _ in line) for line in heads_screen(Page(), none)]
     assert any("No induction head" in line for line in lines)
 
 

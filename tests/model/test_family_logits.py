@@ -1,5 +1,6 @@
 """Every family without transformers: its stored logits, one cache for all forms, and what a row refuses by name."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,24 @@ def test_old_spellings_of_a_family_mean_the_same() -> None:
     assert ModelConfig.from_dict(neox) == ModelConfig.from_dict(new)
     early = {**FAMILIES["gemma"], "hidden_act": "gelu", "hidden_activation": None}
     assert ModelConfig.from_dict(early) == ModelConfig.from_dict(FAMILIES["gemma"])
+
+
+@pytest.mark.parametrize("huge", [10**20, 10**400])
+@pytest.mark.parametrize("kind", ["llama-yarn", "phi3-longrope", "llama-dynamic", "qwen3"])
+@pytest.mark.parametrize("name", ["max_position_embeddings", "original_max_position_embeddings", "head_dim"])
+def test_huge_numbers_end_in_no_traceback(kind: str, name: str, huge: int) -> None:
+    given = {**FAMILIES[kind], name: huge}
+    with contextlib.suppress(ConfigError):
+        ModelConfig.from_dict(given)
+    inside = {**given.get("rope_parameters", {}), name: huge}
+    with contextlib.suppress(ConfigError):
+        ModelConfig.from_dict({**FAMILIES[kind], "rope_parameters": inside})
+
+
+def test_yarn_needs_a_base_above_one() -> None:
+    rope = FAMILIES["llama-yarn"]["rope_parameters"] | {"rope_theta": 1.0}
+    with pytest.raises(ConfigError, match=r"rope_theta is 1\.0: yarn needs a base above 1"):
+        ModelConfig.from_dict(FAMILIES["llama-yarn"] | {"rope_parameters": rope})
 
 
 def test_softcaps_that_are_null_are_off() -> None:

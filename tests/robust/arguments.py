@@ -36,7 +36,7 @@ PLACES = (
 def options_of(name: str) -> list[Any]:
     """The parameters of a command, as its parser knows them."""
     app = typer.Typer(add_completion=False)
-    app.command(name)(import_module(f"glasscli.cli.{COMMANDS[name][0]}").command)
+    app.command(name)(import_module(f"glasscli.cli.commands.{COMMANDS[name][0]}").command)
     return list(typer.main.get_command(app).params)
 
 
