@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import transformers
+from transformers import AutoConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from glasscli.budget.weights.reader import FILES, library
@@ -60,19 +61,12 @@ def made(config_class: type) -> Any:
         return None
 
 
-def inner(config_class: type, read: set[str]) -> dict[str, Any]:
-    """The configs that the class makes for itself: type, and the values that differ from that type's own."""
+def inner(config_class: type) -> dict[str, tuple[str, bool]]:
+    """The configs that the class makes for itself: their types, and whether it takes no other there."""
     whole = made(config_class)
-    found = {}
-    for name in getattr(config_class, "sub_configs", {}):
-        part = getattr(whole, name, None)
-        if part is None or not hasattr(part, "model_type"):
-            continue
-        own = fields(type(part), read)
-        now = {key: getattr(part, key, None) for key in read if hasattr(part, key)}
-        values = {k: v for k, v in now.items() if plain(v) and own.get(k) != v}
-        found[name] = [part.model_type, values]
-    return found
+    parts = {name: getattr(whole, name, None) for name in getattr(config_class, "sub_configs", {})}
+    found = {name: part.model_type for name, part in parts.items() if hasattr(part, "model_type")}
+    return {name: (kind, config_class.sub_configs[name] is not AutoConfig) for name, kind in found.items()}
 
 
 def main() -> None:
@@ -88,7 +82,7 @@ def main() -> None:
         if name in found:
             continue
         found[name] = {"fields": fields(config_class, read)}
-        nested = inner(config_class, read)
+        nested = inner(config_class)
         if nested:
             found[name]["inner"] = nested
             whole = made(config_class)

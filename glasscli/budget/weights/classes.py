@@ -22,7 +22,11 @@ def defaults(model_type: str) -> Mapping[str, Any]:
     return classes().get(model_type, {}).get("fields", {})
 
 
-def inner_class(model_type: str, name: str) -> tuple[str, Mapping[str, Any]]:
-    """The type of the config that `model_type` nests in the field `name`, and its values where there is none."""
+def inner_class(model_type: str, name: str) -> tuple[str, bool]:
+    """The type of the config that `model_type` nests in the field `name`, and whether it takes no other.
+
+    An empty type where it nests none by itself: there may be one. A class that takes no other reads the config as
+    its own whatever it calls itself.
+    """
     found = classes().get(model_type, {}).get("inner", {}).get(name)
-    return (found[0], found[1]) if found else ("", {})
+    return (found[0], found[1]) if found else ("", False)

@@ -5,18 +5,20 @@ from dataclasses import replace
 from typing import Any
 
 from glasscli.budget.weights.classes import defaults, inner_class
-from glasscli.budget.weights.names import Names
+from glasscli.budget.weights.names import FFN, Names
 from glasscli.budget.weights.outline import Inner, Line, Stack
 from glasscli.budget.weights.reader import library
 from glasscli.budget.weights.weight import Part, Weight
 from glasscli.config.families import known
 from glasscli.config.families.family import Family, layer_count, layer_types, listed_values, per_layer
 from glasscli.config.families.fields import MAX_LAYERS, Fields, shown
-from glasscli.config.families.geometry import LAYERS
+from glasscli.config.families.geometry import LAYERS, WIDTH
 from glasscli.config.families.nested import SAME
 from glasscli.config.families.remote_code_models import OWN_CODE
 from glasscli.config.families.table import FAMILIES
 from glasscli.errors import ConfigError
+
+SIZES = frozenset((*FFN, "moe_intermediate_size", "shared_expert_intermediate_size"))
 
 
 def expanded(read: Fields, model_type: str, words: Mapping[str, str] | None = None) -> list[Weight]:
@@ -27,7 +29,9 @@ def expanded(read: Fields, model_type: str, words: Mapping[str, str] | None = No
     outline = library().models.get(model_type)
     if outline is None:
         read.refuse("model_type", f"is {shown(model_type or None)}: what weights such a model has is not known")
-    parts = {inner.place: _inner(read, model_type, inner) for inner in outline.inner}
+    parts = {
+        inner.place: _inner(read, model_type, inner) for inner in outline.inner if _is_there(read, model_type, inner)
+    }
     meaning = {**library().words["usual"], **outline.words, **(words or {})}
     names = Names(read, meaning, {}, {place: part for place, (part, _) in parts.items()})
     for condition, at_fault, why in outline.unknown:
@@ -37,7 +41,7 @@ def expanded(read: Fields, model_type: str, words: Mapping[str, str] | None = No
     for stack in outline.stacks:
         found += _layers(stack, names, model_type)
     for inner in outline.inner:
-        if names.holds(inner.condition):
+        if inner.place in parts and names.holds(inner.condition):
             found += _nested(inner, *parts[inner.place], names)
     return found
 
@@ -51,24 +55,38 @@ def _nested(inner: Inner, read: Fields, model_type: str, outer: Names) -> Iterat
         yield replace(made, name=f"{inner.place}.{made.name}", part=as_part or made.part, stage=stage)
 
 
+def _is_there(read: Fields, model_type: str, inner: Inner) -> bool:
+    """Whether the model nests something there: refused where it must, and the config doesn't say what."""
+    if read.has(inner.place) or (not inner.part and read.has(*LAYERS)):
+        return True
+    if inner_class(model_type, inner.place)[0]:
+        read.refuse(inner.place, "is missing: expected the fields of the model that it describes")
+    return False
+
+
+def _resized(given: Mapping[str, Any], usual: Mapping[str, Any]) -> bool:
+    """Whether a nested language model states another width than its class's: then it states its MLPs' width, too."""
+    return any(given.get(name) is not None and given[name] != usual.get(name, given[name]) for name in WIDTH)
+
+
 def _inner(read: Fields, model_type: str, inner: Inner) -> tuple[Fields, str]:
     """The config in a field, with its class's defaults, and its model type.
 
     A language model may stand flat, beside the others' fields, as some checkpoints are written.
     """
-    usual, values = inner_class(model_type, inner.place)
     given = read.mapping(inner.place)
-    own = inner.model_type or (given.get("model_type", usual) if given is not None else usual)
+    usual, fixed = inner_class(model_type, inner.place)
+    own = usual if fixed else (given or {}).get("model_type") or usual
     if not isinstance(own, str):
         read.refuse(inner.place, f"has the model_type {shown(own)}: expected a word")
     own = SAME.get((model_type, own), own)
     base = {**known.defaults(own), **defaults(own)}
-    if given is None and not inner.part and read.has(*LAYERS):
+    if given is not None and not inner.part and _resized(given, base):
+        base = {name: value for name, value in base.items() if name not in SIZES}
+    if given is None:
         flat = {name: value for name, value in read.config.items() if name != "model_type"}
         return Fields(flat, read.prefix, base, read.engine, read.notes), own
-    if given is None:
-        base |= values
-    return Fields(given or {}, f"{read.prefix}{inner.place}.", base, read.engine, read.notes), own
+    return Fields(given, f"{read.prefix}{inner.place}.", base, read.engine, read.notes), own
 
 
 def _layers(stack: Stack, outer: Names, model_type: str) -> Iterator[Weight]:
@@ -112,19 +130,20 @@ def _made(line: Line, names: Names, prefix: str, stage: int) -> Iterator[Weight]
         return
     name = prefix + line.name
     copies = names.compute(line.copies, name) if line.copies else 1
-    rows = names.compute(line.rows, name)
-    if not copies or not rows:
+    if not copies:
         return
+    rows = names.size(line.rows, name)
     yield Weight(
         name=name,
         part=line.part,
         rows=rows,
-        columns=names.compute(line.columns, name) if line.columns else None,
+        columns=names.size(line.columns, name) if line.columns else None,
         split=line.split,
         bias=rows if line.bias and names.holds(line.bias) else 0,
         copies=copies,
         active=_picked(names) if line.copies else 1,
         heads=names.compute(line.heads, name) if line.heads else 0,
+        plain=line.plain,
         stage=stage,
     )
 

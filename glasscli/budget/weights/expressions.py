@@ -40,6 +40,21 @@ def at(listed: Any, i: int) -> Any:
     return listed[i] if isinstance(listed, list) else listed
 
 
+def length(listed: list[Any] | None) -> int:
+    """Entries of a list; none where there is no list."""
+    return len(listed or ())
+
+
+def either(first: Any, other: Any) -> Any:
+    """`first`, or `other` where it is null: 0 and false count."""
+    return other if first is None else first
+
+
+def many(listed: Any) -> bool:
+    """Whether a field says a list."""
+    return isinstance(listed, list)
+
+
 def count(listed: list[Any], word: str) -> int:
     """How often `word` stands in a list."""
     return listed.count(word)
@@ -50,10 +65,12 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "max": max,
     "min": min,
     "int": int,
-    "len": len,
+    "len": length,
     "sum": sum,
     "at": at,
     "count": count,
+    "many": many,
+    "either": either,
 }
 
 

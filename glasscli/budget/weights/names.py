@@ -5,6 +5,7 @@ H query heads                K key/value heads                E width of a head
 X experts                    A experts a token picks          M width of an expert's MLP
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -90,6 +91,21 @@ class Names:
             raise ConfigError(f"{what}: {text} comes to {shown(found)}; expected a whole number from {least}")
         return found
 
+    def size(self, text: str, what: str) -> int:
+        """The rows or columns that `text` comes to. Raises ConfigError where that is nothing: something is missing."""
+        found = self.compute(text, what)
+        if found < 1:
+            missing = [name for name in re.findall(r"[a-z_][a-z0-9_.]+", self.spelled(text)) if self(name) is None]
+            field = missing[0] if missing else text
+            raise ConfigError(f"{field} is missing: {what} has {text} of it", field)
+        return found
+
+    def spelled(self, text: str) -> str:
+        """`text` with the words that the outline gives meanings to spelled out."""
+        for _ in range(4):
+            text = re.sub(r"\b[A-Z]\w*", lambda word: self.words.get(word[0], word[0]), text)
+        return text
+
     def holds(self, text: str) -> bool:
         """Whether the condition `text` holds; an empty one does."""
         return not text or bool(value(text, self))
@@ -100,8 +116,6 @@ def field(read: Fields, name: str) -> Any:
     found = read.get(*ALIASES.get(name, (name,)))
     if isinstance(found, bool | str | list) or found is None:
         return found
-    if isinstance(found, int | float) and 0 <= found < 10**15:
+    if isinstance(found, Mapping) or (isinstance(found, int | float) and abs(found) < 10**15):
         return found
-    if isinstance(found, Mapping):
-        return found
-    return read.refuse(name, f"is {shown(found)}: expected a number from 0 up")
+    return read.refuse(name, f"is {shown(found)}: expected a number")

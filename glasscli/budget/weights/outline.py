@@ -23,6 +23,7 @@ class Line:
     bias: str = ""
     copies: str = ""
     condition: str = ""
+    plain: bool = False
 
     def when(self, condition: str) -> "Line":
         """The same tensor, there only where `condition` holds too."""

@@ -16,10 +16,11 @@
         like qwen2                                    all that another says, before what this one says
 
 `name   H * E x D   column   +Bias   ?condition` is a linear map of H · E outputs and D inputs, split by outputs, with a
-bias where `Bias` is true, there where the condition holds. One size alone is a vector. `X : M x D` stands for X of
-them. Two spaces end a column, `#` begins a remark. What `words usual` says holds where a model says nothing else.
-`layer` and `once` may be left out: they are the plain decoder's. `stack PREFIX COUNT` adds layers of another kind;
-`inner FIELD PART` a model that the config nests in FIELD.
+bias where `Bias` is true, there where the condition holds; `~` says that no quantisation touches it (a router). One
+size alone is a vector. `X : M x D` stands for X of them. Two spaces end a column, `#` begins a remark. What `words
+usual` says holds where a model says nothing else. `layer` and `once` may be left out: they are the plain decoder's
+where there is no `stack` and no `inner`. `stack PREFIX COUNT` adds layers of another kind; `inner FIELD PART` a model
+that the config nests in FIELD.
 
 The texts are ours, so a slip in them is an assertion, and the tests read them all.
 """
@@ -112,8 +113,9 @@ class Reader:
     def model(self, nodes: list[Node]) -> Outline:
         """A model from the lines that describe it."""
         like = next((node.text.removeprefix("like ") for node in nodes if node.text.startswith("like ")), None)
-        base = self.models[like] if like else Outline(top=tuple(self.named(PLAIN_TOP)))
-        layer = None if like else (*self.named(PLAIN_LAYER),)
+        plain = not like and not any(node.text.startswith(("stack ", "inner ")) for node in nodes)
+        base = self.models[like] if like else Outline(top=tuple(self.named(PLAIN_TOP)) if plain else ())
+        layer: Lines = tuple(self.named(PLAIN_LAYER)) if plain else ()
         once, words = base.top, dict(base.words)
         stacks: list[Stack] = []
         inner: list[Inner] = []
@@ -160,15 +162,17 @@ def one(text: str, part: Part) -> Line:
     """The tensor that a line of text says."""
     name, shape, *more = re.split(r"\s{2,}", text)
     assert " " not in name, text
-    options = {word[0]: word[1:] for word in more if word[0] in "+?"}
-    splits = [word for word in more if word[0] not in "+?"] or ["all"]
+    options = {word[0]: word[1:] for word in more if word[0] in "+?~"}
+    splits = [word for word in more if word[0] not in "+?~"] or ["all"]
     assert len(splits) == 1, text
     word, _, heads = splits[0].partition(" ")
     split = next(known for known in SPLITS if known == word)
     copies, _, matrix = shape.rpartition(" : ")
     rows, _, columns = matrix.partition(" x ")
     heads = heads or ("K" if split == "kv" else "")
-    return Line(name, part, rows, columns, split, heads, options.get("+", ""), copies, options.get("?", ""))
+    return Line(
+        name, part, rows, columns, split, heads, options.get("+", ""), copies, options.get("?", ""), "~" in options
+    )
 
 
 @cache

@@ -23,6 +23,7 @@ class Weight:
         active: how many of them one token goes through.
         bias: elements of the bias of each copy.
         heads: for the split "kv", how many key/value heads the rows divide into.
+        plain: whether no quantisation touches it, though it is a linear map: a router.
         stage: which layer it belongs to, counted from 0; -1 before the first, the number of layers after the last.
     """
 
@@ -35,6 +36,7 @@ class Weight:
     copies: int = 1
     active: int = 1
     heads: int = 0
+    plain: bool = False
     stage: int = -1
 
     @property
@@ -55,4 +57,4 @@ class Weight:
     @property
     def is_linear(self) -> bool:
         """Whether a matrix multiplication reads it, so that a quantisation may store it otherwise."""
-        return self.columns is not None and self.part != "embedding"
+        return self.columns is not None and self.part != "embedding" and not self.plain

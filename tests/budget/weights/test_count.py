@@ -56,7 +56,29 @@ def test_parameters_are_those_of_the_class(model_type: str) -> None:
         assert sum(found.by_part().values()) == found.n_parameters
 
 
+def test_more_than_two_hundred_types_are_compared() -> None:
+    assert len(COUNTED) >= 200
+
+
 def test_a_type_without_an_outline_is_refused_by_name() -> None:
     with pytest.raises(ConfigError, match="nobody_knows") as refusal:
         weights({"model_type": "nobody_knows", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1})
     assert refusal.value.field == "model_type"
+
+
+@pytest.mark.parametrize(
+    ("name", "billions", "active"),
+    [  # as the models' names and cards say
+        ("Qwen--Qwen3-235B-A22B-FP8", 235, 22),
+        ("Qwen--Qwen3-30B-A3B", 30.5, 3.3),
+        ("mistralai--Mixtral-8x22B-v0.1", 141, 39),
+        ("moonshotai--Kimi-K2-Instruct", 1026, 33),
+        ("nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4", 31.6, 3.6),
+        ("nvidia--Qwen3.5-122B-A10B-NVFP4", 122, 10),
+        ("deepseek-ai--DeepSeek-V4-Flash", 284, 13),
+    ],
+)
+def test_active_parameters_are_what_a_model_is_named_for(name: str, billions: float, active: float) -> None:
+    found = weights(json.loads((DATA / "kv" / "configs" / f"{name}.json").read_text()))
+    assert found.n_parameters / 1e9 == pytest.approx(billions, rel=0.01)
+    assert found.n_active / 1e9 == pytest.approx(active, rel=0.07)

@@ -41,6 +41,11 @@ GENERATE = (
 NEEDED: dict[str, dict[str, Any]] = {
     "dots3_note": {"pad_token_id": 0},
     "emu3": {"pad_token_id": 0},
+    "gemma4": {"text_config": {"num_hidden_layers": 6}, "vision_config": {"num_hidden_layers": 3}},
+    "mllama": {
+        "vision_config": {"num_hidden_layers": 3, "num_global_layers": 2},
+        "text_config": {"num_hidden_layers": 9},
+    },
     "hunyuan_vl": {"text_config": {"head_dim": 128}},
     "llama4": {"pad_token_id": 0},
     "moonshine_streaming": {"num_key_value_heads": 8},
@@ -179,6 +184,19 @@ def small_configs() -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+def underived(model_type: str, saved: dict[str, Any], model_class: type) -> Iterator[tuple[dict[str, Any], int]]:
+    """The config without a list that has an entry for each layer, as checkpoints are written: the class derives it."""
+    for inner in ("", "text_config", "decoder_config"):
+        part = saved.get(inner, {}) if inner else saved
+        n = next((part[name] for name in ("num_hidden_layers", "n_layer", "num_layers") if part.get(name)), None)
+        for name, value in part.items():
+            if isinstance(value, list) and len(value) == n:
+                bare = {**part, name: None}
+                made = build(model_type, {**saved, inner: bare} if inner else bare, model_class)
+                if made is not None:
+                    yield ({inner: {name: None}} if inner else {name: None}), made[0]
+
+
 def described(model_type: str, starts: list[dict[str, Any]], seed: int = 0) -> dict[str, Any] | None:
     model_class = class_of(model_type)
     if model_class is None:
@@ -191,7 +209,8 @@ def described(model_type: str, starts: list[dict[str, Any]], seed: int = 0) -> d
     # The class's own defaults, and small configs that say something else.
     others_made = [made for start in starts if (made := build(model_type, start, model_class))]
     seen = [(difference(saved, config), count) for count, config, _ in others_made if config != saved]
-    deadline = time.monotonic() + 90
+    seen += underived(model_type, saved, model_class)
+    deadline = time.process_time() + 90
     for path, value in places(saved):
         for other_value in others(path[-1], value):
             made = build(model_type, changed(saved, {path: other_value}), model_class)
@@ -201,7 +220,7 @@ def described(model_type: str, starts: list[dict[str, Any]], seed: int = 0) -> d
                 deciding[path] = other_value
                 seen.append((difference(saved, made[1]), made[0]))
             break
-        if time.monotonic() > deadline:
+        if time.process_time() > deadline:
             break
     generator = random.Random(f"{model_type}-{seed}")
     for _ in range(6):
@@ -223,15 +242,21 @@ def main() -> None:
     types = sorted(set().union(*(set(getattr(modeling_auto, mapping)) for mapping in GENERATE)))
     found = json.loads(args.out.read_text()) if args.types and args.out.exists() else {}
     for model_type in args.types or types:
-        started = time.monotonic()
-        starts = [*small.get(model_type, []), NEEDED.get(model_type, {})]
+        started = time.process_time()
+        needed = NEEDED.get(model_type)
+        starts = [needed or {}, *small.get(model_type, [])] if needed else [*small.get(model_type, []), {}]
         case = described(model_type, starts)
-        took = time.monotonic() - started
+        took = time.process_time() - started
         print(f"{model_type}: {len(case['variants']) if case else 'not made'} ({took:.0f} s)", flush=True)
         if case:
             found[model_type] = case
+            write(args.out, found)
+
+
+def write(path: Path, found: dict[str, Any]) -> None:
+    """One type a line, after each, so that a run that is broken off is not lost."""
     lines = [f"{json.dumps(name)}:{json.dumps(case, separators=(',', ':'))}" for name, case in sorted(found.items())]
-    args.out.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
