@@ -2,8 +2,8 @@
 
 Four things make it more than the weights. vLLM fuses maps that read the same input into one tensor (queries, keys and
 values; gate and up; all experts of a layer); the allocator rounds a large tensor up to 2 MiB where less than 1 MiB
-would be left over; each attention layer has four scales of one number (of queries, keys, values and probabilities); and each kind of
-rotary embedding keeps its cosines and sines for every position (`rope_cache`), which is not counted here.
+would be left over; each attention layer has four scales of one number (of queries, keys, values and probabilities); and
+each kind of rotary embedding keeps its cosines and sines for every position (`rope_cache`), not counted here.
 
 To the fourth digit of 14.9888 (Llama-3.1-8B), 14.2487 (Qwen2.5-7B) and 30.7098 GiB a rank (Qwen2.5-32B on two) as it
 was logged. Quantised weights are often rearranged for a kernel after loading, which may add to them.
