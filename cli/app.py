@@ -11,13 +11,13 @@ from importlib import import_module
 
 from glasscli import __version__
 
-# name: (module below glasscli.cli, one line for the list of commands)
+# name: (module below glasscli.cli.commands, one line for the list of commands)
 COMMANDS = {
-    "generate": ("generate", "Continue a text, token by token"),
-    "dump-attn": ("dump_attn", "Show an attention layer: q k v, rope, cache, scores, softmax, out"),
-    "kv-budget": ("kv_budget", "How big is the KV cache? MHA, GQA, MQA side by side, or any model"),
-    "tokenize": ("tokenize", "How a text becomes tokens"),
-    "info": ("info", "What a model folder holds: settings, parameters, tensors, bytes"),
+    "generate": ("generate.single", "Continue a text, token by token"),
+    "dump-attn": ("dump_attn.command", "Show an attention layer: q k v, rope, cache, scores, softmax, out"),
+    "kv-budget": ("kv_budget.command", "How big is the KV cache? MHA, GQA, MQA side by side, or any model"),
+    "tokenize": ("tokenize.command", "How a text becomes tokens"),
+    "info": ("info.command", "What a model folder holds: settings, parameters, tensors, bytes"),
 }
 
 EXAMPLES = """\
@@ -77,7 +77,7 @@ def run(name: str, args: list[str]) -> int:
 
     from glasscli.errors import GlassError
 
-    module = import_module(f"glasscli.cli.{COMMANDS[name][0]}")
+    module = import_module(f"glasscli.cli.commands.{COMMANDS[name][0]}")
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     epilog = getattr(module, "EPILOG", None)  # examples, at the end of --help
     app.command(name, epilog=epilog, context_settings={"help_option_names": ["-h", "--help"]})(module.command)

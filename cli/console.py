@@ -5,14 +5,10 @@ Decoration follows the stream (`isatty`), the environment (`NO_COLOR`, `TERM`) a
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, TextIO
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from typing import Any, TextIO
 
 PIPE_WIDTH = 100
 NARROWEST, WIDEST = 20, 2000  # a plot of a billion columns would fill the memory
@@ -47,16 +43,27 @@ def use_color(color: Color = Color.auto, stream: TextIO | None = None) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or is_terminal(stream)
 
 
-def width() -> int:
-    """Columns to fill: `COLUMNS`, else the terminal's, else 100 in a pipe. From 20 to 2,000."""
+def has_truecolor() -> bool:
+    """Whether terminals here show 24-bit colours, not just 256."""
+    return "truecolor" in os.environ.get("COLORTERM", "")
+
+
+def width(stream: TextIO | None = None, unknown: int = PIPE_WIDTH) -> int:
+    """Columns to fill: `COLUMNS`, else the terminal's, else `unknown`. From 20 to 2,000.
+
+    Args:
+        stream: stdout by default.
+        unknown: for a pipe, and for a terminal that says 0: it doesn't know.
+    """
+    stream = sys.stdout if stream is None else stream
     columns = os.environ.get("COLUMNS", "")
     found = int(columns[:10]) if columns.isdecimal() else 0
-    if not found and is_terminal():
+    if not found and is_terminal(stream):
         try:
-            found = os.get_terminal_size(sys.stdout.fileno()).columns
+            found = os.get_terminal_size(stream.fileno()).columns
         except (OSError, ValueError):
-            found = shutil.get_terminal_size((PIPE_WIDTH, 24)).columns
-    return max(NARROWEST, min(found or PIPE_WIDTH, WIDEST))
+            found = 0
+    return max(NARROWEST, min(found or unknown, WIDEST))
 
 
 def unicode_ok(stream: TextIO | None = None) -> bool:
@@ -72,12 +79,9 @@ def printable(text: str, keep: str = "") -> str:
     Escapes C0, C1, DEL, line and paragraph separators, bidirectional overrides and lone surrogates as
     `\\xNN` or `\\uNNNN`; characters in `keep` stay.
     """
+    if text.isprintable():  # none of them is
+        return text
     return "".join(c if c in keep or not _steers(c) else _escape(c) for c in text)
-
-
-def in_ascii(text: str, table: Mapping[str, str]) -> str:
-    """`text` in ASCII: `table` says what stands for a character, any other becomes an escape."""
-    return "".join(table.get(c, c) for c in text).encode("ascii", "backslashreplace").decode()
 
 
 def _steers(c: str) -> bool:
@@ -94,28 +98,6 @@ def _steers(c: str) -> bool:
 
 def _escape(c: str) -> str:
     return f"\\x{ord(c):02x}" if ord(c) < 0x100 else f"\\u{ord(c):04x}"
-
-
-def rich_console(color: Color = Color.auto) -> "Console":
-    """A Rich console on stdout that obeys our rules for width and colour, not Rich's own."""
-    from rich.console import Console
-
-    colored = use_color(color)
-    depth: Literal["truecolor", "256"] = "truecolor" if "truecolor" in os.environ.get("COLORTERM", "") else "256"
-    return Console(
-        file=sys.stdout,
-        width=width(),
-        height=100,  # Rich ignores the width under TERM=dumb unless a height is given too
-        force_terminal=colored,
-        color_system=depth if colored else None,
-        no_color=not colored,
-        markup=False,
-        highlight=False,
-        emoji=False,
-        soft_wrap=False,
-        legacy_windows=False,
-        _environ={},
-    )
 
 
 def write(text: str) -> None:
@@ -137,12 +119,16 @@ def write_bytes(data: bytes) -> None:
         data = data[stream.write(data) :]
 
 
-def note(text: str) -> None:
-    """Say something beside the answer, on stderr. A closed or full stderr changes nothing."""
+def write_stderr(text: str) -> None:
+    """Write `text` and a newline to stderr. A closed or full stderr changes nothing."""
     try:
-        encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
-        safe = printable(text, keep="\n").encode(encoding, "backslashreplace").decode(encoding)
-        sys.stderr.write(f"glass: {safe}\n")
+        sys.stderr.write(text + "\n")
         sys.stderr.flush()
     except (OSError, AttributeError, ValueError):
         pass
+
+
+def note(text: str) -> None:
+    """Say something beside the answer, on stderr. A closed or full stderr changes nothing."""
+    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+    write_stderr("glass: " + printable(text, keep="\n").encode(encoding, "backslashreplace").decode(encoding))

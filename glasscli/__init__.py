@@ -19,15 +19,25 @@ if TYPE_CHECKING:
     from glasscli.cache.kv_cache import KVCache
     from glasscli.cache.layout import layout_of
     from glasscli.checkpoint.load import LoadedModel, load_model
-    from glasscli.config.model_config import ModelConfig, RopeScaling, load_config
+    from glasscli.config.model_config import ModelConfig, load_config
+    from glasscli.config.rotary import RopeScaling
     from glasscli.errors import CheckpointError, ConfigError, GlassError, OutputError, TokenizerError, UsageError
     from glasscli.export import export_dump
     from glasscli.generation.batch import generate_batch
     from glasscli.generation.continuation import Step
     from glasscli.generation.loop import generate
     from glasscli.generation.sampling import SamplingParams
+    from glasscli.inspect.ablation import ablate_prompt, ablate_text
+    from glasscli.inspect.attribution import attribute
+    from glasscli.inspect.circuits import find_feeds
+    from glasscli.inspect.comparison import compare
     from glasscli.inspect.dump import dump_attention, dump_decode
-    from glasscli.inspect.measures import measure_heads
+    from glasscli.inspect.gradients import loss_gradient
+    from glasscli.inspect.lens import read_lens
+    from glasscli.inspect.measures import measure_heads, value_weighted
+    from glasscli.inspect.neurons import cell_terms
+    from glasscli.inspect.patching import patch_parts, patch_stream
+    from glasscli.inspect.scoring import score_stories, score_text
     from glasscli.inspect.trace import LayerTrace, Trace
     from glasscli.model.attention import attend, attend_blocked, causal_mask
     from glasscli.model.llama import Llama
@@ -38,15 +48,25 @@ _HOMES = {
     "cache.kv_cache": ["KVCache"],
     "cache.layout": ["layout_of"],
     "checkpoint.load": ["LoadedModel", "load_model"],
-    "config.model_config": ["ModelConfig", "RopeScaling", "load_config"],
+    "config.model_config": ["ModelConfig", "load_config"],
+    "config.rotary": ["RopeScaling"],
     "errors": ["CheckpointError", "ConfigError", "GlassError", "OutputError", "TokenizerError", "UsageError"],
     "export": ["export_dump"],
     "generation.batch": ["generate_batch"],
     "generation.continuation": ["Step"],
     "generation.loop": ["generate"],
     "generation.sampling": ["SamplingParams"],
+    "inspect.ablation": ["ablate_prompt", "ablate_text"],
+    "inspect.attribution": ["attribute"],
+    "inspect.circuits": ["find_feeds"],
+    "inspect.comparison": ["compare"],
     "inspect.dump": ["dump_attention", "dump_decode"],
-    "inspect.measures": ["measure_heads"],
+    "inspect.gradients": ["loss_gradient"],
+    "inspect.lens": ["read_lens"],
+    "inspect.measures": ["measure_heads", "value_weighted"],
+    "inspect.neurons": ["cell_terms"],
+    "inspect.patching": ["patch_parts", "patch_stream"],
+    "inspect.scoring": ["score_stories", "score_text"],
     "inspect.trace": ["LayerTrace", "Trace"],
     "model.attention": ["attend", "attend_blocked", "causal_mask"],
     "model.llama": ["Llama"],
@@ -71,19 +91,32 @@ __all__ = [
     "TokenizerError",
     "Trace",
     "UsageError",
+    "ablate_prompt",
+    "ablate_text",
     "attend",
     "attend_blocked",
+    "attribute",
     "cache_size",
     "causal_mask",
+    "cell_terms",
+    "compare",
     "dump_attention",
     "dump_decode",
     "export_dump",
+    "find_feeds",
     "generate",
     "generate_batch",
     "layout_of",
     "load_config",
     "load_model",
+    "loss_gradient",
     "measure_heads",
+    "patch_parts",
+    "patch_stream",
+    "read_lens",
+    "score_stories",
+    "score_text",
+    "value_weighted",
 ]
 
 

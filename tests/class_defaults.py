@@ -1,15 +1,17 @@
-"""Writes glasscli/budget/families/classes.json anew from the installed transformers.
+"""Writes glasscli/config/families/classes.json anew from the installed transformers.
 
     python tests/class_defaults.py
 
 For each model type that generates text: the defaults of the fields that the rules of `families` read, where a
-wrapper nests its language model, and two facts that no field says. `floors`: the class lets heads that don't
+wrapper nests its language model, and three facts that no field says. `floors`: the class lets heads that don't
 divide the width through and rounds down. `alike`: the class knows no key/value heads apart from its query heads.
+`windowless`: neither the class's settings nor its code speak of a window or of types of layers.
 """
 
 import dataclasses
 import json
 import re
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -73,6 +75,16 @@ def alike(config_class: type) -> bool:
     return not names & KV_HEADS
 
 
+def windowless(config_class: type) -> bool:
+    name = config_class.__module__
+    paths = [Path(sys.modules[name].__file__ or "")]
+    paths.append(paths[0].with_name(paths[0].name.replace("configuration_", "modeling_")))
+    if not all(path.is_file() for path in paths):
+        return False
+    text = "".join(path.read_text() for path in paths)
+    return "window" not in text and "layer_types" not in text
+
+
 def inner(config_class: type) -> tuple[str, Any] | None:
     """Where the class keeps its language model, and that model's config."""
     try:
@@ -84,7 +96,7 @@ def inner(config_class: type) -> tuple[str, Any] | None:
 
 
 def described(config_class: type, read: set[str]) -> dict[str, Any]:
-    facts = {"floors": floors(config_class), "alike": alike(config_class)}
+    facts = {"floors": floors(config_class), "alike": alike(config_class), "windowless": windowless(config_class)}
     return {"fields": fields(config_class, read) | {name: True for name, holds in facts.items() if holds}}
 
 

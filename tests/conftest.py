@@ -9,8 +9,8 @@ from typing import Any
 import hypothesis
 import pytest
 import tokenizers
-from model_folders import TOKENIZERS, byte_level, write_folder
-from random_llama import settings
+from helpers.model_folders import TOKENIZERS, byte_level, write_folder
+from helpers.random_llama import settings
 
 from glasscli import LoadedModel, load_model
 

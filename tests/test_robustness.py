@@ -8,7 +8,7 @@ SCRIPT = Path(__file__).parent / "robustness.py"
 
 
 def test_a_small_round_finds_nothing(tmp_path: Path) -> None:
-    counts = ["--files", "60", "--arguments", "80", "--signals", "8", "--together", "0"]
+    counts = ["--files", "60", "--headers", "20", "--arguments", "80", "--signals", "8", "--together", "0"]
     done = subprocess.run([sys.executable, SCRIPT, *counts], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     figures = dict(line.rsplit(maxsplit=2)[::2] for line in done.stdout.splitlines() if line[:1].isalpha())

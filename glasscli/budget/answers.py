@@ -3,18 +3,12 @@
 from dataclasses import dataclass
 
 from glasscli.budget.decode_read import Read, decode_read
+from glasscli.budget.engines import ENGINES
 from glasscli.budget.fit import Fit, fit
 from glasscli.budget.plan import Budget, plan
 from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import Subject
 from glasscli.errors import ConfigError
-
-OTHER_DTYPES = {
-    "logical": ("f32", "f16", "fp8", "q8_0", "q4_0"),
-    "transformers": ("f32", "f16"),
-    "vllm": ("f16", "fp8", "fp8_per_token_head", "nvfp4"),
-    "llama.cpp": ("f32", "f16", "q8_0", "q5_1", "q4_0"),
-}
 
 
 @dataclass(frozen=True)
@@ -44,8 +38,8 @@ def answer(subject: Subject, settings: Settings, available: int | None = None) -
     """
     budgets = tuple(settings.budget(subject, tokens) for tokens in settings.tokens)
     request = settings.request(subject)
-    held = {name.replace("bf16", "f16") for name in (budgets[0].k_dtype, budgets[0].v_dtype)}
-    names = [name for name in OTHER_DTYPES[settings.engine] if held != {name}]
+    held = {as_large(name) for name in (budgets[0].k_dtype, budgets[0].v_dtype)}
+    names = [name for name in ENGINES[settings.engine].other_dtypes if held != {as_large(name)}]
     others = tuple((name, total(subject, settings, name)) for name in names)
     return Answer(
         subject,
@@ -55,6 +49,11 @@ def answer(subject: Subject, settings: Settings, available: int | None = None) -
         others,
         None if available is None else fit(request, available),
     )
+
+
+def as_large(name: str) -> str:
+    """The dtype that stands for all which are as large: nothing is learnt from a bf16 cache in f16."""
+    return "f16" if name == "bf16" else name
 
 
 def total(subject: Subject, settings: Settings, dtype: str) -> int | None:

@@ -8,16 +8,9 @@ Source: Shazeer 2019, arXiv:1911.02150, section 2.4.
 from dataclasses import dataclass
 from fractions import Fraction
 
-from glasscli.budget.engines.engine import as_mathematics, total
+from glasscli.budget.engines.engine import total
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
-from glasscli.specs.attention_kinds import (
-    CrossAttention,
-    FullAttention,
-    Kind,
-    LatentAttention,
-    WindowedAttention,
-)
 
 
 @dataclass(frozen=True)
@@ -48,21 +41,21 @@ def decode_read(request: Request) -> Read:
     itself.
     """
     dtypes = Sizer(request).engine.dtypes
-    bare = as_mathematics(request, dtypes, state_dtype=dtypes.state, tp=request.tp, dp=request.dp)
+    bare = request.as_mathematics(dtypes, state_dtype=dtypes.state, tp=request.tp, dp=request.dp)
     sizer = Sizer(bare)
     sequences = -(-request.batch // request.dp)
     read = sizer.total(request.tokens, request.batch)
     rank = sum(count * total(sizer.hold(part, request.tokens, sequences)) for part, count in sizer.parts.items())
-    flops = sum(count * flops_of(part, request) for part, count in sizer.parts.items())
-    return Read(read, rank, flops * request.batch)
+    return Read(read, rank, flops_of(sizer, request) * request.batch)
 
 
-def flops_of(part: Kind, request: Request) -> int:
-    """Operations that one layer's attention does for one new token of one sequence."""
+def flops_of(sizer: Sizer, request: Request) -> int:
+    """Operations of all layers' attention for one new token of one sequence; 0 if those of one are not known."""
     n_heads = request.layout.n_heads or 0
-    rows = max((tensor.rows for tensor in part.tensors(request.tokens, request.encoder)), default=0)
-    if isinstance(part, FullAttention | WindowedAttention | CrossAttention):
-        return 2 * n_heads * rows * (part.k_dim + part.v_dim)
-    if isinstance(part, LatentAttention):
-        return 2 * n_heads * rows * (2 * part.latent_dim + part.rope_dim)
-    return 0
+    flops = 0
+    for part, count in sizer.parts.items():
+        of_one = part.flops(n_heads, request.tokens, request.encoder)
+        if of_one is None:
+            return 0
+        flops += count * of_one
+    return flops

@@ -1,10 +1,8 @@
 """What a plan says in words: how far an engine is from the mathematics, and why."""
 
-from glasscli.budget.engines.engine import total, up
-from glasscli.budget.engines.vllm import Vllm, group_size
+from glasscli.budget.engines.engine import total
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
-from glasscli.specs.attention_kinds import CompressedAttention, CrossAttention, LatentAttention
 
 
 def explained(sizer: Sizer, allocated: int, logical_bytes: int) -> tuple[str, ...]:
@@ -26,11 +24,8 @@ def copies(sizer: Sizer) -> tuple[str, ...]:
     tp = sizer.request.tp
     if tp == 1:
         return ()
-    heads = {getattr(part, "n_kv_heads", tp) for part in sizer.parts}
-    said = [f"tp {tp}: {count} key/value heads, each kept by {tp // count} ranks" for count in heads if count < tp]
-    if any(isinstance(part, LatentAttention | CompressedAttention) for part in sizer.parts):
-        said.append(f"tp {tp}: every rank keeps all of a row that the heads share")
-    return tuple(sorted(said))
+    said = {part.copies(tp) for part in sizer.parts}
+    return tuple(sorted(f"tp {tp}: {text}" for text in said if text))
 
 
 def unused(sizer: Sizer) -> tuple[str, ...]:
@@ -44,24 +39,18 @@ def unused(sizer: Sizer) -> tuple[str, ...]:
 
 def no_encoder(sizer: Sizer) -> tuple[str, ...]:
     """A line about an encoder whose length nobody said: its cache is not in the sum."""
-    crosses = any(isinstance(part, CrossAttention) for part in sizer.parts)
-    if not crosses or sizer.request.encoder or sizer.request.encoder_tokens is not None:
+    request = sizer.request
+    crosses = any(part.tensors(request.tokens, 1) != part.tensors(request.tokens) for part in sizer.parts)
+    if not crosses or request.encoder or request.encoder_tokens is not None:
         return ()
     return ("encoder_tokens is not given: the cache of the encoder's tokens is not counted",)
 
 
 def idle(sizer: Sizer) -> tuple[str, ...]:
-    """A line about pages that vLLM's groups of layers leave unused, where a group is not full."""
+    """Lines about what the engine sets aside and does not use."""
     tokens, batch = sizer.request.tokens, sizer.request.batch
     size = {part: total(sizer.hold(part, tokens, batch)) for part in sizer.parts}
-    counts = {part: count for part, count in sizer.parts.items() if size[part]}
-    if not isinstance(sizer.engine, Vllm) or sizer.request.pad_groups or not counts:
-        return ()
-    in_group = group_size(counts.values())
-    idle_bytes = sum((up(count, in_group) - count) * size[part] for part, count in counts.items())
-    if not idle_bytes:
-        return ()
-    return (f"vLLM groups layers by {in_group}: groups that are not full keep {idle_bytes:,} B a rank idle",)
+    return sizer.engine.idle({part: count for part, count in sizer.parts.items() if size[part]}, size)
 
 
 def compared(request: Request, allocated: int, logical_bytes: int) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ therefore answer with whole pages.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 
-from glasscli.budget.engines.vllm import Vllm, group_size
+from glasscli.budget.engines import ENGINES
+from glasscli.budget.engines.engine import Capacity, Paged
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 from glasscli.errors import UsageError
@@ -67,40 +67,15 @@ def largest(holds: Callable[[int], bool]) -> int | None:
     return low
 
 
-@dataclass(frozen=True)
-class Capacity:
-    """vLLM's own account of a device: blocks of its pool, blocks that one request of this length takes.
-
-    `concurrency` is what it logs as the maximum concurrency, `tokens` as the size of the cache.
-    """
-
-    page_tokens: int
-    n_blocks: int
-    blocks_per_request: int
-
-    @property
-    def concurrency(self) -> Fraction:
-        return Fraction(self.n_blocks, self.blocks_per_request)
-
-    def tokens(self, max_model_len: int) -> int:
-        return self.n_blocks * max_model_len // self.blocks_per_request
-
-
 def capacity(request: Request, budget_bytes: int) -> Capacity:
-    """How vLLM would divide `budget_bytes` of one device into blocks, for requests of `request.tokens`.
+    """How a paged engine would divide `budget_bytes` of one device into blocks, for requests of `request.tokens`.
 
-    Layers that keep the same thing form groups of equal size, and a block is one page of every layer of a group.
+    Raises UsageError for an engine that has no blocks.
     """
     sizer = Sizer(request)
-    engine = sizer.engine
-    if not isinstance(engine, Vllm):
-        raise UsageError(f"blocks are vLLM's; {request.engine} has none")
-    counts = {part: count for part, count in sizer.parts.items() if sizer.hold(part, request.tokens, 1)}
-    in_group = group_size(counts.values())
-    blocks = largest_page = 0
-    for part, count in counts.items():
-        page = engine.page_bytes(sizer.shards[part])
-        pages = -(-sum(sizer.hold(part, request.tokens, 1).values()) // page)
-        blocks += -(-count // in_group) * pages
-        largest_page = max(largest_page, page)
-    return Capacity(engine.span, budget_bytes // (in_group * largest_page), blocks)
+    if not isinstance(sizer.engine, Paged):
+        owners = ", ".join(engine.title for engine in ENGINES.values() if issubclass(engine, Paged))
+        raise UsageError(f"blocks are {owners}'s; {request.engine} has none")
+    counts = [(part, count) for part, count in sizer.parts.items() if sizer.hold(part, request.tokens, 1)]
+    layers = [(sizer.shards[part], count) for part, count in counts]
+    return sizer.engine.capacity(layers, request.tokens, budget_bytes)

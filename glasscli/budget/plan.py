@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from glasscli.budget.engines.engine import Engine, as_mathematics, total, up
+from glasscli.budget.engines.engine import Engine, total, up
 from glasscli.budget.explain import explained
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
-from glasscli.specs.attention_kinds import CompressedAttention, Kind
+from glasscli.specs.cache_spec import CacheSpec
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Line:
     """All layers of one kind. `bytes` is for every sequence and every rank; the others are for one sequence.
 
     `bytes_per_token` is what one more token adds at this length; `bytes_constant` what does not grow: states,
-    windows that are full. `held` splits `bytes` by role; `part` is the kind itself, before it is split.
+    windows that are full. `held` splits `bytes` by role; `part` is the spec itself, before it is split.
     """
 
     kind: str
@@ -24,7 +24,7 @@ class Line:
     window: int | None
     bytes: int
     held: tuple[tuple[str, int], ...]
-    part: Kind
+    part: CacheSpec
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,11 @@ def plan(request: Request) -> Budget:
     )
 
 
-def line_of(sizer: Sizer, part: Kind) -> Line:
+def line_of(sizer: Sizer, part: CacheSpec) -> Line:
     """The line of a table for all layers of this kind."""
     tokens, batch = sizer.request.tokens, sizer.request.batch
     held = sizer.held(part, tokens, batch)
-    span = sizer.engine.span * ((part.ratio or 1) if isinstance(part, CompressedAttention) else 1)
+    span = sizer.engine.span * part.stride
     at = up(tokens, span)
     before, after = (total(sizer.held(part, length, batch)) for length in (at, at + span))
     per_token = (after - before) // (span * batch)
@@ -102,5 +102,5 @@ def line_of(sizer: Sizer, part: Kind) -> Line:
 
 def needed(request: Request, engine: Engine) -> int:
     """What one copy of the model needs in these dtypes, nothing padded and nothing split."""
-    bare = as_mathematics(request, engine.dtypes, prefix_shared=request.prefix_shared)
+    bare = request.as_mathematics(engine.dtypes, prefix_shared=request.prefix_shared)
     return Sizer(bare).total(request.tokens, request.batch)

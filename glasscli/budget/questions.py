@@ -54,7 +54,7 @@ class Settings:
             pp=self.pp,
             dp=self.dp,
             prefix_shared=self.prefix_shared,
-            **self.options,
+            options=self.options,
         )
 
     def budget(self, subject: Subject, tokens: int | None = None) -> Budget:

@@ -1,56 +1,43 @@
 """Sizes one request at any length and batch: the engine's bytes for a layer, times layers, ranks and replicas."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from glasscli.budget.engines.engine import Engine, Held, Logical, Transformers, total, up
-from glasscli.budget.engines.llama_cpp import LlamaCpp
-from glasscli.budget.engines.vllm import Vllm, group_size
+from glasscli.budget.engines import ENGINES
+from glasscli.budget.engines.engine import Held, total
 from glasscli.budget.parallel import replicas, shard_all, stages
 from glasscli.budget.request import Request
 from glasscli.errors import ConfigError
-from glasscli.specs.attention_kinds import CompressedAttention, FullAttention, Kind, LatentAttention, NoCache, each_part
-
-BUILD: dict[str, Callable[[Request, tuple[Kind, ...]], Engine]] = {
-    "logical": Logical,
-    "transformers": Transformers,
-    "vllm": Vllm,
-    "llama.cpp": LlamaCpp,
-}
+from glasscli.specs.attention_specs import CacheSpec, each_part
 
 
 class Sizer:
     """One request at any length and batch; what does not depend on them is worked out once.
 
-    `parts` counts the layers that hold each kind of part; `stages` does so for each pipeline stage, with the
-    places that an engine sets aside for layers that are not there.
+    `parts` counts the layers that hold each part; `shards` says what one rank has of those that keep anything;
+    `stages` counts for each pipeline stage, with the places that an engine sets aside for layers that are not there.
     """
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.shards = shard_all(request.layout, request.tp)
+        shards = shard_all(request.layout, request.tp)
         stage_layers = stages(request.layout, request.pp, request.pp_layers)
         stage_layers[-1] += drafts(request)
         self.parts = Counter(each_part(sum(stage_layers, ())))
-        kept = tuple(self.shards[part] for part in self.parts)
-        self.engine = BUILD[request.engine](request, kept)
+        self.shards = {part: shards[part] for part in self.parts if not part.keeps_nothing}
+        self.engine = ENGINES[request.engine](request, tuple(self.shards.values()))
         self.stages = [self.places(Counter(each_part(layers))) for layers in stage_layers]
 
-    def places(self, counts: Mapping[Kind, int]) -> Mapping[Kind, int]:
-        """`counts` rounded up to whole groups of layers, where vLLM's idle places are asked for."""
-        keeping = [count for part, count in counts.items() if not isinstance(part, NoCache)]
-        if not (isinstance(self.engine, Vllm) and self.request.pad_groups and keeping):
-            return counts
-        in_group = group_size(keeping)
-        return {part: up(count, in_group) for part, count in counts.items()}
+    def places(self, counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
+        """How many layers a stage has room for: `counts` without those that keep nothing, as the engine groups them."""
+        return self.engine.places({part: count for part, count in counts.items() if part in self.shards})
 
-    def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
+    def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
         """What one rank keeps of one layer's `part` for the sequences of its replica."""
-        shard = self.shards[part]
-        return {} if isinstance(shard, NoCache) else self.engine.hold(shard, tokens, sequences)
+        return self.engine.hold(self.shards[part], tokens, sequences) if part in self.shards else {}
 
-    def held(self, part: Kind, tokens: int, batch: int) -> Held:
-        """What all ranks of all replicas keep of all layers of this kind."""
+    def held(self, part: CacheSpec, tokens: int, batch: int) -> Held:
+        """What all ranks of all replicas keep of all layers with this part."""
         held: Held = {}
         copies = self.request.tp * sum(stage.get(part, 0) for stage in self.stages)
         for sequences, n_replicas in replicas(batch, self.request.dp).items():
@@ -74,15 +61,15 @@ class Sizer:
         It is what it holds in the end, except where rows wait to be compressed (DeepSeek V4 in transformers):
         then it was more just before a block was full.
         """
-        ratios = {part.ratio for part in self.parts if isinstance(part, CompressedAttention) and part.ratio}
-        ends = {tokens, *(tokens - (tokens + 1) % ratio for ratio in ratios)}
+        strides = {part.stride for part in self.parts if part.stride > 1}
+        ends = {tokens, *(tokens - (tokens + 1) % stride for stride in strides)}
         return max(self.rank(end, batch) for end in ends if end >= 0)
 
 
-def drafts(request: Request) -> tuple[Kind, ...]:
+def drafts(request: Request) -> tuple[CacheSpec, ...]:
     """The layers of the draft head that were asked for: they hold every token, in the model's own geometry."""
-    count = request.draft_layers or 0
-    full = [part for part in each_part(request.layout.layers) if isinstance(part, FullAttention | LatentAttention)]
+    count = request.draft_layers
+    full = [part for part in each_part(request.layout.layers) if part.is_full]
     if count and not full:
         raise ConfigError("no layer holds every token, so what a draft layer holds is not known", "draft_layers")
     return (full[-1],) * count if count else ()

@@ -10,7 +10,7 @@ from typing import Any
 from glasscli.budget.models import find
 from glasscli.config.families import Layout, layout
 from glasscli.errors import ConfigError, UsageError
-from glasscli.specs.attention_kinds import FullAttention
+from glasscli.specs.cache_spec import FullAttention
 
 MOST_LAYERS = 100_000
 
@@ -69,8 +69,8 @@ class Heads:
 
     def subject(self) -> Subject:
         """These heads as a model whose layers are all alike."""
-        kind = FullAttention(self.n_kv_heads, self.head_dim, self.head_dim)
-        held = Layout("", (kind,) * self.n_layers, dtype=self.dtype, n_heads=self.n_heads)
+        spec = FullAttention(self.n_kv_heads, self.head_dim, self.head_dim)
+        held = Layout("", (spec,) * self.n_layers, dtype=self.dtype, n_heads=self.n_heads)
         return Subject(self.kind, held, held)
 
 

@@ -6,7 +6,7 @@ from math import log2
 from glasscli.budget.questions import Settings
 from glasscli.budget.sizer import Sizer
 from glasscli.budget.subjects import Subject
-from glasscli.specs.attention_kinds import each_part
+from glasscli.specs.attention_specs import each_part
 
 
 @dataclass(frozen=True)

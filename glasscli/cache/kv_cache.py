@@ -1,49 +1,62 @@
 """Keys and values of the tokens seen so far: allocated once, appended to at every step.
 
-The cache belongs to whoever runs the loop and is handed to the model. It knows shapes and bytes, not
-attention: keys arrive already rotated, and a key never changes afterwards.
+The cache belongs to whoever runs the loop and is handed to the model, which writes and reads through its methods
+alone. It counts tokens; how a layer keeps them is its store's business (`cache.store`). Keys arrive already rotated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-import numpy as np
-
+from glasscli.arrays import Array
+from glasscli.cache.full import FullStore
+from glasscli.cache.store import Store, Turn, View
+from glasscli.cache.window import WindowStore
 from glasscli.errors import UsageError
-from glasscli.model.ops import Array
-from glasscli.specs.cache_spec import FullAttention
+from glasscli.specs.attention_specs import SlidingAttention
+from glasscli.specs.cache_spec import CacheSpec, FullAttention
+
+MakeStore = Callable[[Any, int, int], Store]
+
+# The store of each kind of attention. A kind that is not here is refused by name, whatever it derives from.
+STORES: Mapping[type[CacheSpec], MakeStore] = {FullAttention: FullStore, SlidingAttention: WindowStore}
 
 
 class KVCache:
-    """Room for `max_tokens` keys and values a sequence, in one float32 array.
+    """Room for `max_tokens` keys and values a sequence.
 
     Attributes:
-        kv: [n_layers, 2 (K, V), batch, n_kv_heads, max_tokens, head_dim]. The key/value head comes before the
-            position, so that the keys one head reads lie together.
-        lengths: tokens held, for each sequence.
-        workspace: where the model may leave scratch arrays that fit this cache, so that a step allocates
-            nothing. It is no part of the cache's contents or bytes.
+        lengths: tokens read, for each sequence.
+        max_tokens: tokens there is room for, in each sequence.
     """
 
-    def __init__(self, layout: Sequence[FullAttention], max_tokens: int, batch: int = 1) -> None:
+    def __init__(
+        self,
+        layout: Sequence[CacheSpec],
+        max_tokens: int,
+        batch: int = 1,
+        stores: Mapping[type[CacheSpec], MakeStore] = STORES,
+    ) -> None:
         """Allocate for `layout`, one entry a layer.
 
+        Args:
+            stores: what makes the store of each kind of attention from (kind, max_tokens, batch).
+
         Raises:
-            UsageError: fewer than one token or sequence.
+            UsageError: fewer than one token or sequence, a kind of attention without a store, or no memory.
         """
         if max_tokens < 1 or batch < 1:
             raise UsageError(f"a cache needs at least 1 token and 1 sequence, not {max_tokens} and {batch}")
-        kind = layout[0]
-        assert all(other == kind for other in layout)
-        assert kind.k_dim == kind.v_dim
-        # Zeros, not empty: a masked place is multiplied by 0, and 0 · NaN would be NaN.
-        shape = (len(layout), 2, batch, kind.n_kv_heads, max_tokens, kind.k_dim)
+        for layer, spec in enumerate(layout):
+            if type(spec) not in stores:
+                known = ", ".join(kind.__name__ for kind in stores)
+                raise UsageError(f"layer {layer} has {spec.name} attention, which no cache here holds (only {known})")
+        self.max_tokens, self.lengths = max_tokens, [0] * batch
         try:
-            self.kv: Array = np.zeros(shape, np.float32)
+            self._stores = tuple(stores[type(spec)](spec, max_tokens, batch) for spec in layout)
         except (MemoryError, ValueError):
-            n_bytes = 4 * 2 * len(layout) * batch * kind.n_kv_heads * max_tokens * kind.k_dim
+            rows = [tensor for spec in layout for tensor in spec.tensors(max_tokens)]
+            n_bytes = 4 * batch * sum(tensor.rows * tensor.width for tensor in rows)
             raise UsageError(f"no memory for a KV cache of {n_bytes:,} bytes ({max_tokens:,} tokens)") from None
-        self.lengths = [0] * batch
-        self.workspace: object = None
 
     @property
     def batch(self) -> int:
@@ -51,64 +64,78 @@ class KVCache:
         return len(self.lengths)
 
     @property
-    def max_tokens(self) -> int:
-        """Tokens there is room for, in each sequence."""
-        return self.kv.shape[4]
-
-    @property
     def length(self) -> int:
-        """Tokens held by the longest sequence: where the next one starts, if there is only one."""
+        """Tokens read by the longest sequence: where the next one starts, if there is only one."""
         return max(self.lengths)
 
     @property
     def nbytes(self) -> int:
         """Bytes allocated."""
-        return self.kv.nbytes
+        return sum(store.nbytes for store in self._stores)
 
     @property
     def used_bytes(self) -> int:
         """Bytes of the tokens held, over all sequences."""
-        return self.kv.nbytes // (self.batch * self.max_tokens) * sum(self.lengths)
+        return sum(store.bytes_held(length) for store in self._stores for length in self.lengths)
+
+    def update(self, layer: int, k_BKTE: Array, v_BKTE: Array) -> View:
+        """Keep new keys and values of one layer, and show what the new queries may look at.
+
+        The lengths move once every layer has taken the tokens: see `advance`.
+
+        Args:
+            k_BKTE, v_BKTE: T new tokens of each sequence; T is 1 where there are several.
+        """
+        return self._stores[layer].update(k_BKTE, v_BKTE, self.lengths)
+
+    @property
+    def stores(self) -> tuple[Store, ...]:
+        """One a layer, for a loop that takes single steps: see `Store.append_one`."""
+        return self._stores
+
+    def held(self, layer: int, sequence: int = 0) -> View:
+        """Keys and values that one layer keeps of one sequence, oldest first. Not to be written to."""
+        return self._stores[layer].held(sequence, self.lengths[sequence])
+
+    def advance(self, n_tokens: int) -> None:
+        """Count `n_tokens` more as read, in every sequence."""
+        self.lengths = [length + n_tokens for length in self.lengths]
+
+    def truncate(self, n_tokens: int) -> None:
+        """Forget all but the first `n_tokens` tokens of every sequence.
+
+        Raises:
+            UsageError: a layer has let go of tokens that the first `n_tokens` would need.
+        """
+        for length in self.lengths:
+            if length > n_tokens and not all(store.can_truncate(length, n_tokens) for store in self._stores):
+                raise UsageError(f"a window has moved on: {length} tokens can't be cut to the first {n_tokens}")
+        self.lengths = [min(length, n_tokens) for length in self.lengths]
 
     def row(self, index: int) -> "KVCache":
         """Sequence `index` as a cache of its own that shares this one's memory, to prefill it alone.
 
         Its length is a copy: write it back to `lengths[index]` when the prefill is done.
         """
-        part = object.__new__(KVCache)
-        part.kv = self.kv[:, :, index : index + 1]
-        part.lengths = [self.lengths[index]]
-        part.workspace = None
-        return part
-
-    def append(self, layer: int, k_KTE: Array, v_KTE: Array) -> tuple[Array, Array]:
-        """Put keys and values of one layer behind those held, and return views of all of them.
-
-        The length moves once every layer has appended: see `advance`.
-
-        Returns:
-            k_KSE, v_KSE: views into the cache, the new tokens included. Nothing is copied but the new tokens.
-        """
-        start, stop = self.length, self.length + k_KTE.shape[1]
-        assert self.batch == 1
-        assert stop <= self.max_tokens
-        k_KSE, v_KSE = self.kv[layer, 0, 0], self.kv[layer, 1, 0]
-        k_KSE[:, start:stop] = k_KTE
-        v_KSE[:, start:stop] = v_KTE
-        return k_KSE[:, :stop], v_KSE[:, :stop]
-
-    def advance(self, n_tokens: int) -> None:
-        """Count `n_tokens` more as held, in every sequence."""
-        self.lengths = [length + n_tokens for length in self.lengths]
-
-    def truncate(self, n_tokens: int) -> None:
-        """Forget all but the first `n_tokens` tokens of every sequence."""
-        self.lengths = [min(length, n_tokens) for length in self.lengths]
+        return self._part([store.row(index) for store in self._stores], [self.lengths[index]])
 
     def select(self, indices: Sequence[int]) -> "KVCache":
         """A new cache with copies of the sequences `indices` only, to go on without those that are done."""
+        return self._part([store.select(indices) for store in self._stores], [self.lengths[i] for i in indices])
+
+    def forget(self, first: int, drop: int, turns: Sequence[Turn]) -> None:
+        """Drop `drop` tokens from position `first` on, of the only sequence, and move the later ones up.
+
+        Args:
+            turns: for each layer, what turns keys back by `drop` positions; None where they carry none.
+        """
+        assert self.batch == 1
+        assert 0 < drop <= self.length - first
+        for store, turn in zip(self._stores, turns, strict=True):
+            store.forget(first, drop, self.length, turn)
+        self.lengths = [self.length - drop]
+
+    def _part(self, stores: Sequence[Store], lengths: list[int]) -> "KVCache":
         part = object.__new__(KVCache)
-        part.kv = np.ascontiguousarray(self.kv[:, :, list(indices)])
-        part.lengths = [self.lengths[index] for index in indices]
-        part.workspace = None
+        part.max_tokens, part.lengths, part._stores = self.max_tokens, lengths, tuple(stores)
         return part

@@ -4,20 +4,26 @@ Reads headers, never numbers, and needs no NumPy.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from glasscli.cache.layout import layout_of
+from glasscli.checkpoint.checkpoint import open_checkpoint
 from glasscli.checkpoint.safetensors_file import TensorInfo
-from glasscli.checkpoint.shards import INDEX, SINGLE, weight_files
-from glasscli.checkpoint.tensors import HEAD, load_tensors
-from glasscli.checkpoint.untrusted_files import model_folder
-from glasscli.config.model_config import ModelConfig, load_config
+from glasscli.checkpoint.tensors import load_tensors
+from glasscli.config.model_config import ModelConfig
+from glasscli.config.tensor_shapes import expected_tensors, tensor_name
 from glasscli.errors import TokenizerError
-from glasscli.tokenizer.tokenizer import TOKENIZER, Tokenizer, load_tokenizer
+from glasscli.tokenizer.tokenizer import Tokenizer
 
 CACHE_ITEM_BYTES = 4  # glass keeps keys and values in float32
 PARTS = ("embedding", "attention", "mlp", "norms", "head")
+PART_OF_MATRIX = {
+    **dict.fromkeys(("q", "k", "v", "qkv", "out"), "attention"),
+    **dict.fromkeys(("gate", "up", "gate_up", "down"), "mlp"),
+    "positions": "embedding",
+}
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,7 @@ class Facts:
         tied: whether the embedding is the head, as the files decide it.
         tensors: those of the model, as stored, in the order of the files.
         cache_bytes_per_token: keys and values of one token in glass's cache.
+        cache_context_bytes: keys and values of as many tokens as the model was trained for.
         tokenizer: None if it can't be read; `notes` says why.
         files: name and bytes of each file that glass reads.
         notes: sentences worth telling that are no errors.
@@ -66,6 +73,7 @@ class Facts:
     tensors: tuple[TensorInfo, ...]
     parts: tuple[Part, ...]
     cache_bytes_per_token: int
+    cache_context_bytes: int
     tokenizer: TokenizerFacts | None
     files: tuple[tuple[str, int], ...]
     notes: tuple[str, ...]
@@ -87,71 +95,63 @@ def read_facts(folder: str | Path) -> Facts:
     Raises:
         ConfigError, CheckpointError: as `load_model`, for all that can be seen without the numbers.
     """
-    folder = model_folder(folder)
-    config = load_config(folder)
+    checkpoint = open_checkpoint(folder)
+    config = checkpoint.config()
     notes: list[str] = []
-    needed = load_tensors(folder, config, notes).infos
-    tensors = tuple(sorted(needed.values(), key=lambda info: (info.file.name, info.start)))
+    needed = load_tensors(checkpoint, config, notes).infos
+    named = sorted(needed.items(), key=lambda item: (item[1].file.name, item[1].start))
     try:
-        tokenizer = _tokenizer_facts(load_tokenizer(folder), config)
+        tokenizer = tokenizer_facts(checkpoint.tokenizer(), config.vocab_size)
     except TokenizerError as error:
         tokenizer = None
         notes.append(str(error))
     if tokenizer is not None and tokenizer.vocab_size > config.vocab_size:
         more = tokenizer.vocab_size - config.vocab_size
         notes.append(f"the tokenizer has {more:,} more tokens than the embedding has rows; a prompt can't use them")
-    cached = sum(tensor.rows * tensor.width for kind in layout_of(config) for tensor in kind.tensors(1))
     return Facts(
-        folder=folder,
+        folder=checkpoint.path,
         config=config,
-        tied=HEAD not in needed,
-        tensors=tensors,
-        parts=_parts(tensors),
-        cache_bytes_per_token=cached * CACHE_ITEM_BYTES,
+        tied=tensor_name(config, "head") not in needed,
+        tensors=tuple(info for _, info in named),
+        parts=_parts(config, named),
+        cache_bytes_per_token=_cache_bytes(config, 1),
+        cache_context_bytes=_cache_bytes(config, config.max_seq_len),
         tokenizer=tokenizer,
-        files=tuple((path.name, path.stat().st_size) for path in model_files(folder)),
+        files=tuple((path.name, path.stat().st_size) for path in checkpoint.files()),
         notes=tuple(notes),
     )
 
 
-def model_files(folder: Path) -> list[Path]:
-    """The files of a folder that make the model.
-
-    Raises:
-        CheckpointError: as `weight_files`.
-    """
-    weights = weight_files(folder)
-    index = [] if weights == [folder / SINGLE] else [folder / INDEX]
-    paths = [folder / "config.json", folder / "generation_config.json", *index, *weights, folder / TOKENIZER]
-    return [path for path in paths if path.is_file()]
+def _cache_bytes(config: ModelConfig, n_tokens: int) -> int:
+    tensors = (tensor for kind in layout_of(config) for tensor in kind.tensors(n_tokens))
+    return CACHE_ITEM_BYTES * sum(tensor.rows * tensor.width for tensor in tensors)
 
 
-def part_of(name: str) -> str:
-    """Which of `PARTS` a tensor belongs to, by its Hugging Face name."""
-    if "norm" in name:
+def part_of(role: str) -> str:
+    """Which of `PARTS` a tensor belongs to, by its role in the architecture."""
+    role = role.removesuffix(".bias")
+    if role.endswith("norm"):
         return "norms"
-    if ".self_attn." in name:
-        return "attention"
-    if ".mlp." in name:
-        return "mlp"
-    return "head" if name.startswith("lm_head") else "embedding"
+    return PART_OF_MATRIX.get(role, role)
 
 
-def _parts(tensors: tuple[TensorInfo, ...]) -> tuple[Part, ...]:
+def _parts(config: ModelConfig, named: Sequence[tuple[str, TensorInfo]]) -> tuple[Part, ...]:
+    roles = {name: role for role, name, _, _ in expected_tensors(replace(config, tied=False))}
     parts = []
     for name in PARTS:
-        own = [info for info in tensors if part_of(info.name) == name]
+        own = [info for tensor, info in named if part_of(roles[tensor]) == name]
         if own:
             parts.append(Part(name, sum(info.n_elements for info in own), sum(info.n_bytes for info in own)))
-    assert sum(part.n_parameters for part in parts) == sum(math.prod(info.shape) for info in tensors)
+    assert sum(part.n_parameters for part in parts) == sum(math.prod(info.shape) for _, info in named)
     return tuple(parts)
 
 
-def _tokenizer_facts(tokenizer: Tokenizer, config: ModelConfig) -> TokenizerFacts:
+def tokenizer_facts(tokenizer: Tokenizer, n_rows: int | None = None) -> TokenizerFacts:
+    """What is worth telling of a tokenizer, beside an embedding of `n_rows` where that is known."""
     return TokenizerFacts(
         kind=tokenizer.kind,
         vocab_size=tokenizer.vocab_size,
         special=tuple((i, tokenizer.piece_bytes(i).decode()) for i in sorted(tokenizer.special_ids)),
         added_in_front=tuple(tokenizer.encode("")),
-        unused_ids=tuple(tokenizer.unused_ids(config.vocab_size)),
+        unused_ids=() if n_rows is None else tuple(tokenizer.unused_ids(n_rows)),
     )

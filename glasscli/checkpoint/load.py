@@ -1,15 +1,17 @@
-"""A model folder to something that can run: config, weights and tokenizer, checked against each other."""
+"""A checkpoint to something that can run: config, weights and tokenizer, checked against each other."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glasscli.checkpoint.tensors import HEAD, load_tensors
-from glasscli.checkpoint.untrusted_files import model_folder, quoted
-from glasscli.config.model_config import ModelConfig, load_config
+from glasscli.checkpoint.checkpoint import Checkpoint, open_checkpoint
+from glasscli.checkpoint.tensors import load_tensors
+from glasscli.config.model_config import ModelConfig
+from glasscli.config.tensor_shapes import tensor_name
 from glasscli.errors import TokenizerError, UsageError
-from glasscli.tokenizer.tokenizer import Tokenizer, load_tokenizer
+from glasscli.tokenizer.tokenizer import Tokenizer
+from glasscli.untrusted_files import quoted
 
 if TYPE_CHECKING:
     from glasscli.model.llama import Llama
@@ -22,25 +24,31 @@ class LoadedModel:
     """A model ready to run.
 
     Attributes:
+        checkpoint: where it came from.
         unused_ids: rows of the embedding that no token has. They pad it to a round size; never sample them.
         notes: sentences about the folder that are worth telling and no errors.
     """
 
-    folder: Path
+    checkpoint: Checkpoint
     config: ModelConfig
     model: "Llama"
     tokenizer: Tokenizer
     unused_ids: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def encode(self, text: str, *, special: bool = False) -> list[int]:
+    @property
+    def folder(self) -> Path:
+        """The folder or file it was loaded from."""
+        return self.checkpoint.path
+
+    def encode(self, text: str, *, parse_special: bool = False) -> list[int]:
         """The ids of `text` (see `Tokenizer.encode`), each of which the model has an embedding for.
 
         Raises:
             UsageError: the text is not valid Unicode.
             TokenizerError: a token of the text has no row in the embedding.
         """
-        token_ids = self.tokenizer.encode(text, special=special)
+        token_ids = self.tokenizer.encode(text, parse_special=parse_special)
         self.check_ids(token_ids)
         return token_ids
 
@@ -63,7 +71,7 @@ class LoadedModel:
 
 
 def load_model(folder: str | Path | None = None) -> LoadedModel:
-    """Load a model in Hugging Face layout; None for the one that comes with glass.
+    """Load the model at a path, such as a folder in Hugging Face layout; None for the one that comes with glass.
 
     Raises:
         ConfigError: config.json is missing, damaged, or describes what glass can't run.
@@ -72,17 +80,17 @@ def load_model(folder: str | Path | None = None) -> LoadedModel:
     """
     from glasscli.model.llama import Llama
 
-    folder = model_folder(shipped_folder() if folder is None else folder)
-    config = load_config(folder)
-    tokenizer = load_tokenizer(folder)
+    checkpoint = open_checkpoint(shipped_folder() if folder is None else folder)
+    config = checkpoint.config()
+    tokenizer = checkpoint.tokenizer()
     notes: list[str] = []
-    tensors = load_tensors(folder, config, notes)
-    config = replace(config, tied=HEAD not in tensors)
+    tensors = load_tensors(checkpoint, config, notes)
+    config = replace(config, tied=tensor_name(config, "head") not in tensors)
     unused = tuple(tokenizer.unused_ids(config.vocab_size))
     if unused:
         rows = f"{len(unused):,} of {config.vocab_size:,} rows of the embedding"
         notes.append(f"{rows} belong to no token and are never sampled")
-    return LoadedModel(folder, config, Llama(config, tensors), tokenizer, unused, tuple(notes))
+    return LoadedModel(checkpoint, config, Llama(config, tensors), tokenizer, unused, tuple(notes))
 
 
 def shipped_folder() -> Path:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from glasscli.checkpoint.untrusted_files import JSON_LIMIT, disguise, plain, quoted, shown
 from glasscli.errors import CheckpointError
+from glasscli.untrusted_files import JSON_LIMIT, disguise, plain, quoted, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +32,7 @@ DTYPE_BITS = {
     "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8, "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8,
     "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6,
 }  # fmt: skip
-READABLE = ("F32", "F16", "BF16")
+READABLE = ("F64", "F32", "F16", "BF16")
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ def read_tensor(info: TensorInfo) -> "NDArray[np.float32]":
         raise CheckpointError(f"{info.file}: {info.name} is {info.dtype}; glass reads {', '.join(READABLE)}")
     try:
         values = np.empty(info.shape, np.float32)
-        stored = values if info.dtype == "F32" else np.empty(info.shape, np.uint16)
+        wide = np.float64 if info.dtype == "F64" else np.uint16
+        stored: NDArray[Any] = values if info.dtype == "F32" else np.empty(info.shape, wide)
     except (MemoryError, ValueError):
         raise CheckpointError(f"{info.file}: no memory for {info.name} {list(info.shape)} in float32") from None
     _fill(info, stored)
@@ -97,6 +98,9 @@ def read_tensor(info: TensorInfo) -> "NDArray[np.float32]":
         stored.byteswap(inplace=True)
     if info.dtype == "F16":
         values[...] = stored.view(np.float16)
+    elif info.dtype == "F64":
+        with np.errstate(over="ignore"):  # what float32 can't hold is named below
+            values[...] = stored
     elif info.dtype == "BF16":  # the upper half of a float32
         bits = values.view(np.uint32)
         bits[...] = stored

@@ -8,12 +8,15 @@ import json
 from pathlib import Path
 
 from glasscli.checkpoint.safetensors_file import TensorInfo, read_header
-from glasscli.checkpoint.untrusted_files import disguise, file_inside, model_folder, quoted, read_limited
 from glasscli.errors import CheckpointError
+from glasscli.untrusted_files import disguise, file_inside, model_folder, quoted, read_limited
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-FOLLOWS_FROM_CONFIG = ".rotary_emb.inv_freq"  # the end of a name; old exports carry these tensors
+# Ends of names: old exports carry rotary frequencies and triangular masks, which a config says already.
+FOLLOWS_FROM_CONFIG = (
+    ".rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias",
+)  # fmt: skip
 
 
 def list_tensors(folder: str | Path) -> list[TensorInfo]:
@@ -58,18 +61,6 @@ def weight_files(folder: str | Path) -> list[Path]:
     raise CheckpointError(f"{folder}: there is no {SINGLE}{_instead(folder)}")
 
 
-def weights_hash(folder: str | Path) -> str:
-    """SHA-256 over the bytes of the weight files in the order of their names, as 64 hexadecimal digits."""
-    import hashlib
-
-    digest = hashlib.sha256()
-    for path in weight_files(folder):
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()
-
-
 def _weight_map(folder: Path) -> dict[str, str]:
     """The index: which shard holds which tensor."""
     path = file_inside(folder, INDEX)
@@ -111,7 +102,7 @@ def _instead(folder: Path) -> str:
     if any(name.startswith("pytorch_model") and name.endswith((".bin", ".bin.index.json")) for name in names):
         return ", only pytorch_model.bin. glass reads safetensors: load it with transformers and save_pretrained"
     if any(name.endswith(".gguf") for name in names):
-        return ", only GGUF. glass reads safetensors, the files of the original model"
+        return ", only GGUF. Name the file itself, not its folder"
     others = [name for name in names if name.endswith(".safetensors")]
     if others:
         return f", but {quoted(others[0])}. Rename it, or add {INDEX}"

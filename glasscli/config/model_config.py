@@ -3,43 +3,38 @@
 It knows settings, not weights, and imports no NumPy.
 """
 
-import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from glasscli.checkpoint.untrusted_files import disguise, file_inside, plain, read_limited
-from glasscli.config.checked import flag, positive, short, token_ids, whole
+from glasscli.config.architecture import Architecture, Number
+from glasscli.config.architectures import ARCHITECTURES, LLAMA
+from glasscli.config.families import read_model
+from glasscli.config.families.fields import Fields, shown
+from glasscli.config.rotary import RopeScaling, read_ropes
+from glasscli.config.source import quantization_beside, read_object
 from glasscli.errors import ConfigError
-
-ARCHITECTURE = "LlamaForCausalLM"
-
-
-@dataclass(frozen=True)
-class RopeScaling:
-    """How rotary angles depend on the position.
-
-    `kind` is "default" (angle = position · theta^(−2i/E)), "linear" (positions divided by `factor`), or
-    "llama3" (low frequencies divided by `factor`, high ones kept, a ramp between).
-
-    Sources: Su et al. 2021, arXiv:2104.09864; Chen et al. 2023, arXiv:2306.15595 (linear); the Llama 3.1
-    model card (llama3).
-    """
-
-    kind: str = "default"
-    theta: float = 10000.0
-    factor: float = 1.0
-    low_freq_factor: float = 1.0
-    high_freq_factor: float = 4.0
-    original_max_seq_len: int = 8192
+from glasscli.specs.attention_specs import SlidingAttention
+from glasscli.specs.cache_spec import CacheSpec, FullAttention
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Everything the forward pass of a Llama needs to know beside its weights.
+    """Everything the forward pass needs to know beside its weights.
 
     Names are those of the table in the README; `from_dict` translates config.json's.
+
+    Attributes:
+        rope: of most layers; `ropes` says it layer by layer, with None for a layer that does not rotate.
+        specs: what each layer keeps, which is also how far it looks back.
+        qkv_bias, out_bias, mlp_bias: whether those matrices have one.
+        parallel: whether the MLP reads what attention reads, and not what attention gives.
+        embedding_scale, residual_scale, logit_scale: factors of the embedding, of what a half block adds, and of
+            the logits.
+        attention_scale: factor of the scores; None for 1/√head_dim.
+        attention_softcap, logit_softcap: scores and logits are bent to stay within ± this.
     """
 
     n_layers: int
@@ -51,12 +46,24 @@ class ModelConfig:
     vocab_size: int
     max_seq_len: int
     norm_eps: float = 1e-6
-    rope: RopeScaling = RopeScaling()
+    rope: RopeScaling = field(default_factory=RopeScaling)
     tied: bool = False
-    attention_bias: bool = False
+    qkv_bias: bool = False
+    out_bias: bool = False
     mlp_bias: bool = False
+    parallel: bool = False
     bos_ids: tuple[int, ...] = ()
     eos_ids: tuple[int, ...] = ()
+    architecture: Architecture = LLAMA
+    activation: str = "silu"
+    ropes: tuple[RopeScaling | None, ...] = ()
+    specs: tuple[CacheSpec, ...] = ()
+    embedding_scale: float = 1.0
+    residual_scale: float = 1.0
+    logit_scale: float = 1.0
+    attention_scale: float | None = None
+    attention_softcap: float | None = None
+    logit_softcap: float | None = None
 
     def __post_init__(self) -> None:
         if self.n_heads % self.n_kv_heads:
@@ -64,11 +71,16 @@ class ModelConfig:
                 f"num_key_value_heads is {self.n_kv_heads}, which does not divide num_attention_heads ({self.n_heads})",
                 "num_key_value_heads",
             )
-        if self.head_dim % 2:
+        if not self.ropes:
+            object.__setattr__(self, "ropes", (self.rope,) * self.n_layers)
+        if self.rotary_dim % 2:
             raise ConfigError(
                 f"head_dim is {self.head_dim}; rotary embeddings turn pairs and need an even number",
                 "head_dim",
             )
+        if not self.specs:
+            plain = FullAttention(self.n_kv_heads, self.head_dim, self.head_dim)
+            object.__setattr__(self, "specs", (plain,) * self.n_layers)
 
     @property
     def group_size(self) -> int:
@@ -76,17 +88,27 @@ class ModelConfig:
         return self.n_heads // self.n_kv_heads
 
     @property
+    def score_scale(self) -> float:
+        """The factor of the scores."""
+        return 1 / math.sqrt(self.head_dim) if self.attention_scale is None else self.attention_scale
+
+    @property
+    def rotary_dim(self) -> int:
+        """How many numbers of a head are rotated: the same in all layers that rotate, 0 where none does."""
+        return next((rope.rotary_dim(self.head_dim) for rope in self.ropes if rope is not None), 0)
+
+    @property
     def n_parameters(self) -> int:
         """Weights of the model, a tied head counted once."""
-        q, kv = self.n_heads * self.head_dim, self.n_kv_heads * self.head_dim
-        attention = self.dim * (2 * q + 2 * kv) + (q + 2 * kv + self.dim) * self.attention_bias
-        mlp = 3 * self.dim * self.ffn_dim + (2 * self.ffn_dim + self.dim) * self.mlp_bias
-        embeddings = self.vocab_size * self.dim * (1 if self.tied else 2)
-        return embeddings + self.n_layers * (attention + mlp + 2 * self.dim) + self.dim
+        from glasscli.config.tensor_shapes import n_parameters
+
+        return n_parameters(self)
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any], source: str = "config.json") -> "ModelConfig":
         """Translate the settings of a config.json.
+
+        Heads, widths and what each layer keeps come from the reading that sizes caches (`config.families`).
 
         Raises:
             ConfigError: a setting is missing, of the wrong type, out of range, or names something that glass
@@ -101,109 +123,134 @@ class ModelConfig:
             raise ConfigError(f"{source}: nested too deep") from None
 
 
-def load_config(folder: Path) -> ModelConfig:
+def load_config(folder: str | Path) -> ModelConfig:
     """Read `folder`/config.json, and the end-of-text ids of generation_config.json where there is one.
 
     Raises:
         ConfigError: a file is missing or broken, leads out of the folder, or describes what glass can't run.
     """
-    path = folder / "config.json"
-    settings = read_json(path)
-    generation = folder / "generation_config.json"
-    if generation.exists():
-        ids = read_json(generation).get("eos_token_id")
-        if ids is not None:
-            settings = {**settings, "eos_token_id": ids}
-    return ModelConfig.from_dict(settings, str(path))
+    return ModelConfig.from_dict(load_settings(Path(folder)), str(Path(folder) / "config.json"))
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in `path`.
+def load_settings(folder: Path) -> dict[str, Any]:
+    """config.json of a folder, with the end-of-text ids of generation_config.json in place of its own.
 
     Raises:
-        ConfigError: it can't be read, leads out of its folder, is not JSON, or is not an object.
+        ConfigError: as `load_config`.
     """
-    data = read_limited(file_inside(path.parent, path.name, ConfigError), error=ConfigError)
-    if (found := disguise(data[:512], len(data))) is not None:
-        raise ConfigError(f"{path} {found}")
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not valid JSON ({plain(str(error))})") from None
-    if not isinstance(document, dict):
-        raise ConfigError(f"{path}: expected a JSON object, found {type(document).__name__}")
-    return document
+    settings = read_object(folder / "config.json")
+    settings |= quantization_beside(str(folder), settings)
+    generation = folder / "generation_config.json"
+    ids = read_object(generation).get("eos_token_id") if generation.exists() else None
+    return settings if ids is None else {**settings, "eos_token_id": ids}
 
 
 def _translate(settings: Mapping[str, Any]) -> ModelConfig:
-    _check_architecture(settings)
-    dim = whole(settings, "hidden_size")
-    n_heads = whole(settings, "num_attention_heads")
-    if settings.get("head_dim") is None and dim % n_heads:
-        raise ConfigError(
-            f"hidden_size {dim} is no multiple of num_attention_heads {n_heads}, and head_dim is not given",
-            "head_dim",
-        )
-    vocab_size = whole(settings, "vocab_size")
+    row = _architecture(settings)
+    reading = read_model(settings)
+    read, specs = reading.fields, reading.layout.layers
+    read = read.over({usual: read.get(own) for usual, own in row.fields.items() if read.has(own)})
+    _refuse_unsupported(read, row)
+    dim, n_heads = read.integer("hidden_size"), read.integer("num_attention_heads")
+    spec = _same_shape(specs, read)
+    vocab_size = read.integer("vocab_size")
+    max_seq_len = read.integer("max_position_embeddings", default=row.max_seq_len)
+    ropes = read_ropes(read, row, specs, spec.k_dim, max_seq_len)
+    numbers: dict[str, Any] = {name: _number(read, given) for name, given in row.numbers.items()}
+    ffn_dim: dict[str, int] = {"default": row.ffn_multiple * dim} if row.ffn_multiple else {}
     return ModelConfig(
-        n_layers=whole(settings, "num_hidden_layers", largest=100_000),
+        n_layers=len(specs),
         n_heads=n_heads,
-        n_kv_heads=whole(settings, "num_key_value_heads", n_heads),
-        head_dim=whole(settings, "head_dim", dim // n_heads),
+        n_kv_heads=spec.n_kv_heads,
+        head_dim=spec.k_dim,
         dim=dim,
-        ffn_dim=whole(settings, "intermediate_size"),
+        ffn_dim=read.integer("intermediate_size", **ffn_dim),
         vocab_size=vocab_size,
-        max_seq_len=whole(settings, "max_position_embeddings", 2048),
-        norm_eps=positive(settings, "rms_norm_eps", 1e-6),
-        rope=_rope(settings),
-        tied=flag(settings, "tie_word_embeddings"),
-        attention_bias=flag(settings, "attention_bias"),
-        mlp_bias=flag(settings, "mlp_bias"),
-        bos_ids=token_ids(settings, "bos_token_id", vocab_size),
-        eos_ids=token_ids(settings, "eos_token_id", vocab_size),
+        max_seq_len=max_seq_len,
+        norm_eps=read.positive(row.eps.field, row.eps.default),
+        rope=_usual_rope(ropes, specs),
+        tied=read.flag("tie_word_embeddings", row.tied),
+        qkv_bias=_switch(read, row.biases.get("qkv", False), row.biases_on),
+        out_bias=_switch(read, row.biases.get("out", False), row.biases_on),
+        mlp_bias=_switch(read, row.biases.get("mlp", False), row.biases_on),
+        parallel=_switch(read, row.parallel, True),
+        bos_ids=read.token_ids("bos_token_id", vocab_size),
+        eos_ids=read.token_ids("eos_token_id", vocab_size),
+        architecture=row,
+        activation=_activation(read, row),
+        ropes=ropes,
+        specs=specs,
+        **numbers,
     )
 
 
-def _check_architecture(settings: Mapping[str, Any]) -> None:
-    named = settings.get("architectures")
-    if named is not None and (not isinstance(named, list) or ARCHITECTURE not in named):
-        raise ConfigError(f"architectures is {short(named)}; glass runs {ARCHITECTURE} only", "architectures")
-    model_type = settings.get("model_type", "llama" if named else None)
-    if model_type != "llama":
-        raise ConfigError(f"model_type is {short(model_type)}; glass runs 'llama' only", "model_type")
-    if (act := settings.get("hidden_act", "silu")) not in ("silu", "swish"):
-        raise ConfigError(f"hidden_act is {short(act)}; glass computes SwiGLU, which needs 'silu'", "hidden_act")
+def _architecture(settings: Mapping[str, Any]) -> Architecture:
+    """The row of the model's family, and nothing that the row does not say."""
+    named, model_type = settings.get("architectures"), settings.get("model_type")
+    classes = {row.class_name: row for row in ARCHITECTURES.values()}
+    if named is not None:
+        found = [row for name, row in classes.items() if name in named] if isinstance(named, list) else []
+        if not found:
+            known = ", ".join(classes)
+            raise ConfigError(f"architectures is {_words(named)}; glass runs {known}", "architectures")
+        model_type = found[0].model_type if model_type is None else model_type
+    if not isinstance(model_type, str) or model_type not in ARCHITECTURES:
+        known = ", ".join(ARCHITECTURES)
+        raise ConfigError(f"model_type is {shown(model_type)}; glass runs {known}", "model_type")
     if settings.get("quantization_config") is not None:
         raise ConfigError(
-            "quantization_config is set; glass reads float32, float16 and bfloat16 weights",
+            "quantization_config is set; glass reads float64, float32, float16 and bfloat16 weights",
             "quantization_config",
         )
+    return ARCHITECTURES[model_type]
 
 
-def _rope(settings: Mapping[str, Any]) -> RopeScaling:
-    field = "rope_parameters" if settings.get("rope_parameters") is not None else "rope_scaling"
-    given = settings.get(field)
-    given = {} if given is None else given
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"{field} is {short(given)}; expected an object", field)
-    older = settings.get("rope_scaling")
-    if older not in (None, {}, given):
-        raise ConfigError("rope_scaling and rope_parameters say different things; keep the right one", "rope_scaling")
-    kind = given.get("rope_type", given.get("type", "default"))
-    theta = positive(given, "rope_theta", positive(settings, "rope_theta", 10000.0))
-    partial = given.get("partial_rotary_factor", settings.get("partial_rotary_factor"))
-    if partial not in (None, 1, 1.0):
-        raise ConfigError(
-            f"partial_rotary_factor is {short(partial)}; glass rotates whole heads", "partial_rotary_factor"
-        )
-    if kind == "default":
-        return RopeScaling(theta=theta)
-    if kind == "linear":
-        return RopeScaling("linear", theta, factor=positive(given, "factor"))
-    if kind == "llama3":
-        low, high = positive(given, "low_freq_factor"), positive(given, "high_freq_factor")
-        if low >= high:
-            raise ConfigError(f"{field}: low_freq_factor {low} must be below high_freq_factor {high}", field)
-        trained = whole(given, "original_max_position_embeddings")
-        return RopeScaling("llama3", theta, positive(given, "factor"), low, high, trained)
-    raise ConfigError(f"{field} has type {short(kind)}; glass knows default, linear and llama3", field)
+def _words(named: object) -> str:
+    """A list of class names as a message quotes it."""
+    return ", ".join(shown(name) for name in named[:3]) if isinstance(named, list) and named else shown(named)
+
+
+def _same_shape(specs: tuple[CacheSpec, ...], read: Fields) -> FullAttention | SlidingAttention:
+    """The first layer's spec, where all others have heads as many and as wide: what the block computes with."""
+    first = specs[0]
+    for spec in specs:
+        if not isinstance(spec, FullAttention | SlidingAttention):
+            read.refuse("layer_types", f"gives {spec.name} layers, which glass does not run")
+        assert isinstance(first, FullAttention | SlidingAttention)
+        if (spec.n_kv_heads, spec.k_dim, spec.v_dim) != (first.n_kv_heads, first.k_dim, first.k_dim):
+            read.refuse("head_dim", "differs between layers or between keys and values, which glass does not run")
+    assert isinstance(first, FullAttention | SlidingAttention)
+    return first
+
+
+def _number(read: Fields, given: Number) -> float | None:
+    if given.optional and given.field in read.config and read.config[given.field] is None:
+        return None
+    value: float | None = read.positive(given.field, given.default)
+    return value if value is None or given.power == 1 else value**given.power
+
+
+def _switch(read: Fields, says: bool | str, default: bool) -> bool:
+    return says if isinstance(says, bool) else read.flag(says, default)
+
+
+def _refuse_unsupported(read: Fields, row: Architecture) -> None:
+    for name, value, what in row.unsupported:
+        found = read.get(name)
+        if found is not None and found != value:
+            read.refuse(name, f"is {shown(found)}; glass {what}")
+
+
+def _usual_rope(ropes: tuple[RopeScaling | None, ...], specs: tuple[CacheSpec, ...]) -> RopeScaling:
+    """The rotation of the layers that look back over everything; of any layer where there are none."""
+    rotated = [(rope, spec) for rope, spec in zip(ropes, specs, strict=True) if rope is not None]
+    everything = (rope for rope, spec in rotated if isinstance(spec, FullAttention))
+    return next(everything, rotated[0][0] if rotated else RopeScaling())
+
+
+def _activation(read: Fields, row: Architecture) -> str:
+    name = read.get("hidden_act") or next(iter(row.activations))
+    if not isinstance(name, str) or name not in row.activations:
+        known = " or ".join(repr(known) for known in row.activations)
+        read.refuse("hidden_act", f"is {shown(name)}; glass computes a {row.model_type} with {known}")
+    return row.activations[name]

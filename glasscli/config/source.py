@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from glasscli.checkpoint.untrusted_files import JSON_LIMIT, file_inside, read_limited
 from glasscli.errors import ConfigError
+from glasscli.untrusted_files import JSON_LIMIT, disguise, file_inside, plain, read_limited
 
 QUANTIZATION = "hf_quant_config.json"
 FORMATS = {b"GGUF": "a GGUF file", b"PK\x03\x04": "a zip archive", b"\x7fELF": "a program", b"%PDF": "a PDF"}
@@ -33,6 +33,26 @@ def read_config(where: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise ConfigError(f"{name}: expected a JSON object with a model's settings, found {kind(document)}")
     return document | quantization_beside(where, document)
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file of a model's folder.
+
+    Raises:
+        ConfigError: it can't be read, leads out of its folder, is not JSON, is not an object, or says one thing twice.
+    """
+    data = read_limited(file_inside(path.parent, path.name, ConfigError), error=ConfigError)
+    if (found := disguise(data[:512], len(data))) is not None:
+        raise ConfigError(f"{path} {found}")
+    try:
+        document = json.loads(decoded(data, str(path)), object_pairs_hook=once)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}", error.field) from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: not valid JSON ({plain(str(error))})") from None
+    if not isinstance(document, dict):
+        raise ConfigError(f"{path}: expected a JSON object, found {type(document).__name__}")
+    return document
 
 
 def quantization_beside(where: str, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,4 +163,4 @@ def title_of(where: str) -> str:
     """What to call the config at `where`: the folder's name, or the file's when it says more than config.json."""
     path = Path(where)
     named = path.parent if path.name == "config.json" else path
-    return named.resolve().name.removesuffix(".json") or str(path)
+    return named.resolve().name.removesuffix(".json").removesuffix(".gguf") or str(path)

@@ -11,7 +11,7 @@ from pathlib import Path
 from glasscli.errors import UsageError
 from glasscli.export.target import check_target, replacing
 from glasscli.inspect.dump import Dump
-from glasscli.inspect.steps import STEPS
+from glasscli.inspect.steps import steps_of
 
 NAMES = ("native", "tl", "hf")
 _WRITERS = {
@@ -59,7 +59,7 @@ def export_dump(dump: Dump, path: Path, *, steps: Sequence[str] | None = None, n
     check_export(path, names)
     module, function = _WRITERS[path.suffix]
     write: Callable[..., None] = getattr(import_module(f"glasscli.export.{module}"), function)
-    chosen = tuple(steps) if steps else tuple(STEPS)
+    chosen = tuple(steps) if steps else tuple(steps_of(dump.config))
     with replacing(path) as temporary:
         write(dump, temporary, chosen, names) if path.suffix in _NAMED else write(dump, temporary, steps)
     return path.stat().st_size

@@ -62,7 +62,7 @@ def named_arrays(dump: Dump, steps: Sequence[str], names: str = "native") -> dic
     for trace in dump.layers:
         for step in hooked:
             values = step_array(trace, step)
-            if step == "scores":
+            if step in ("scores", "softcap"):
                 values = np.where(trace.mask_TS, values, np.float32(-np.inf))
             elif values.ndim == 3 and step != "softmax":
                 values = values.transpose(1, 0, 2)

@@ -95,7 +95,7 @@ def _layer(dump: Dump, trace: LayerTrace, steps: Sequence[str]) -> dict[str, Any
     }
     for step in steps:
         values = step_array(trace, step)
-        entry[step] = as_json(np.where(trace.mask_TS, values, np.nan) if step == "scores" else values)
+        entry[step] = as_json(np.where(trace.mask_TS, values, np.nan) if step in ("scores", "softcap") else values)
     entry["summary"] = [measures_entry(m) for m in dump.measures(trace)]
     entry["uniform"] = dump.uniform().as_dict()
     return entry

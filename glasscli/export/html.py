@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from glasscli.arrays import Array, Mask
 from glasscli.export.arrays import describe
 from glasscli.inspect.checks import check_layer
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.pool import max_pool
-from glasscli.inspect.steps import STEPS, step_array
+from glasscli.inspect.steps import step_array, steps_of
 from glasscli.inspect.trace import LayerTrace
-from glasscli.model.ops import Array, Mask
 
 MAX_NUMBERS = 3_000_000  # two a cell, about 7 bytes each: pages stay below 25 MB
 LARGEST = 256  # cells along one side of a map
@@ -91,7 +91,7 @@ def _layer(dump: Dump, trace: LayerTrace, pool: int) -> dict[str, Any]:
             "check": checks[name].text if name in checks else "",
             "ok": name not in checks or checks[name].ok,
         }
-        for name, step in STEPS.items()
+        for name, step in steps_of(dump.config, trace.layer).items()
     ]
     heads = [
         {

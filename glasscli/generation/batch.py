@@ -101,7 +101,7 @@ def generate_batch(
     stop: str | Sequence[str] = (),
     ignore_eos: bool = False,
     overflow: str = "error",
-    special: bool = False,
+    parse_special: bool = False,
     n_top: int = 0,
 ) -> Batch:
     """Continue several prompts together, as `generate` would each of them.
@@ -110,9 +110,11 @@ def generate_batch(
         seed: prompt i, counted from 0, gets the seed `seed` + i.
 
     Raises:
-        UsageError: as `generate`, with the number of the prompt, counted from 1; or for sliding, which is for one
-            text at a time.
+        UsageError: as `generate`, with the number of the prompt, counted from 1; for one text in place of several; or
+            for sliding, which is for one text at a time.
     """
+    if isinstance(prompts, str):
+        raise UsageError("generate_batch takes a list of prompts, and got one text; generate takes one")
     if overflow == Overflow.slide:
         raise UsageError("sliding past the context is for one text at a time, not for a batch")
     first_seed = checked_seed(seed)
@@ -129,7 +131,7 @@ def generate_batch(
                 ignore_eos=ignore_eos,
                 overflow=overflow,
                 use_cache=False,  # the batch has one for all
-                special=special,
+                parse_special=parse_special,
                 n_top=n_top,
             )
         except UsageError as error:

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from glasscli.arrays import Array
 from glasscli.errors import UsageError
 from glasscli.generation.sampling import SamplingParams, kept_by_stage, pick, top_alternatives
 from glasscli.generation.stopping import StopText
-from glasscli.model.ops import Array
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel

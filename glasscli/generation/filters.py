@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from glasscli.arrays import Array
 from glasscli.errors import GlassError
-from glasscli.model.ops import Array
 
 # A sum that reaches top_p but for rounding has reached it: float32 logits can't tell the two apart.
 MASS_ROUNDING = 1e-7

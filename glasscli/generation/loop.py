@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from glasscli.arrays import Array
 from glasscli.errors import UsageError
 from glasscli.generation.continuation import Continuation, Ending, Step
 from glasscli.generation.nan_report import bad_numbers
 from glasscli.generation.prompts import Overflow, Prompt, read_prompt
 from glasscli.generation.sampling import NumbersError, SamplingParams
-from glasscli.model.ops import Array
 
 if TYPE_CHECKING:
     from glasscli.cache.kv_cache import KVCache
     from glasscli.checkpoint.load import LoadedModel
+    from glasscli.model.decode import Decoder
 
 # How many of the first tokens a sliding cache never forgets: attention sinks, Xiao et al. 2023,
 # arXiv:2309.17453, section 3.2 finds that 4 suffice.
@@ -47,6 +48,7 @@ class Generation(Iterator[Step]):
         """Use `generate`."""
         self.loaded, self.prompt, self.seed, self.seed_given = loaded, prompt, seed, seed_given
         self.cache: KVCache | None = None
+        self._decoder: Decoder | None = None
         self.slides = False
         self.prefill_s = self.decode_s = 0.0
         self.n_slid = 0
@@ -74,6 +76,7 @@ class Generation(Iterator[Step]):
         if use_cache:
             most = len(self.prompt.token_ids) + max_new_tokens
             self.cache = self.loaded.model.new_cache(min(self.loaded.config.max_seq_len, most))
+            self._decoder = self.loaded.model.decoder() if self.loaded.model.has_fast_form else None
 
     def __next__(self) -> Step:
         if self.finish_reason is not None:
@@ -113,6 +116,8 @@ class Generation(Iterator[Step]):
             room = self.cache.max_tokens - self.cache.length
             if self.slides and not room:
                 room = self._slide(self.cache)
+            if len(token_ids) == 1 and self._decoder is not None:
+                return self._decoder.step(token_ids[0], self.cache)
             logits_V = self.loaded.model(token_ids[:room], self.cache, last_only=True)[0]
             token_ids = token_ids[room:]
             if not token_ids:
@@ -142,7 +147,7 @@ def generate(
     ignore_eos: bool = False,
     overflow: str = "error",
     use_cache: bool = True,
-    special: bool = False,
+    parse_special: bool = False,
     n_top: int = 0,
 ) -> Generation:
     """Continue `prompt`: an iterator of `Step` objects, one a token.
@@ -159,15 +164,20 @@ def generate(
         ignore_eos: never choose an end-of-text token.
         overflow: "error", "left" or "slide"; see `Overflow`.
         use_cache: False computes everything anew at each step, to the same end.
-        special: names of special tokens in the prompt count as those tokens.
+        parse_special: names of special tokens in the prompt count as those tokens.
         n_top: how many of the likeliest tokens each step tells.
 
     Raises:
         UsageError: a setting is out of range, or the prompt empty or too long. All before the first step.
     """
     policy = overflow_named(overflow)
-    read = read_prompt(loaded, prompt, policy, special)
+    read = read_prompt(loaded, prompt, policy, parse_special)
     slides = policy is Overflow.slide
+    if slides and not loaded.model.can_slide:
+        raise UsageError(
+            "overflow slide moves what was read, and each position of this model has an embedding of its own: "
+            "use error or left"
+        )
     room = max_new_tokens if slides else loaded.config.max_seq_len - len(read.token_ids)
     ending = Ending(max_new_tokens, room, (stop,) if isinstance(stop, str) else tuple(stop), ignore_eos)
     run = Generation(loaded, read, checked_seed(seed), seed is not None)

@@ -3,7 +3,6 @@
 Costs nothing until it is needed; then the run is repeated with every layer traced.
 """
 
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,17 +26,19 @@ def bad_numbers(run: "Generation") -> CheckpointError:
 
 def first_bad_tensor(model: "Llama", token_ids: "Sequence[int]") -> str:
     """Where a NaN or an infinity first shows when `token_ids` are read, in the order of computing."""
-    from glasscli.inspect.trace import Trace
+    from glasscli.inspect.trace import FIELDS, Trace
 
-    trace = Trace(range(model.config.n_layers))
+    trace = Trace(range(model.config.n_layers), places=("embedding", "final_norm", "logits"))
     with np.errstate(all="ignore"):
         model(token_ids, trace=trace, last_only=True)
+    found = [("the embedding", trace.kept[None, "embedding"])]
     for layer, kept in sorted(trace.layers.items()):
-        for field in fields(kept):
-            value = getattr(kept, field.name)
-            if isinstance(value, np.ndarray) and not np.isfinite(value).all():
-                bad = np.argwhere(~np.isfinite(value))[0]
-                name = field.name.rsplit("_", 1)[0]
-                place = ", ".join(map(str, bad))
-                return f"First in layer {layer}, {name}[{place}] = {value[tuple(bad)]}."
-    return f"First after the attention of layer {model.config.n_layers - 1}: in its MLP, the final norm or the head."
+        values = {place: getattr(kept, name) for place, name in FIELDS.items() if place != "mask"}
+        values["scores"] = np.where(kept.mask_TS, values["scores"], 0)  # what a window hides is −∞
+        found += [(f"layer {layer}, {place}", value) for place, value in values.items() if value is not None]
+    found += [("the final norm", trace.kept[None, "final_norm"]), ("the logits", trace.kept[None, "logits"])]
+    for where, value in found:
+        if not np.isfinite(value).all():
+            bad = np.argwhere(~np.isfinite(value))[0]
+            return f"First in {where}[{', '.join(map(str, bad))}] = {value[tuple(bad)]}."
+    return "A second run of the same tokens gave numbers only."

@@ -40,11 +40,11 @@ class Prompt:
 
 
 def read_prompt(
-    loaded: "LoadedModel", prompt: str | Sequence[int], overflow: Overflow = Overflow.error, special: bool = False
+    loaded: "LoadedModel", prompt: str | Sequence[int], overflow: Overflow = Overflow.error, parse_special: bool = False
 ) -> Prompt:
     """Encode `prompt` (a text, or ids as they are) and make it fit the model's context.
 
-    An empty prompt becomes the model's beginning-of-text token. With `special`, names of special tokens in the
+    An empty prompt becomes the model's beginning-of-text token. With `parse_special`, names of special tokens in the
     text count as those tokens; otherwise they are plain text.
 
     Raises:
@@ -53,7 +53,7 @@ def read_prompt(
         ContextError: more tokens than the context holds, and `overflow` says error.
     """
     config = loaded.config
-    ids = tuple(loaded.tokenizer.encode(prompt, special=special) if isinstance(prompt, str) else prompt)
+    ids = tuple(loaded.tokenizer.encode(prompt, parse_special=parse_special) if isinstance(prompt, str) else prompt)
     ids = ids or config.bos_ids[:1]
     if not ids:
         raise UsageError("the prompt is empty and this model has no beginning-of-text token to start from")

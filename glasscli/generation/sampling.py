@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glasscli.arrays import Array
 from glasscli.errors import GlassError, UsageError
 from glasscli.generation.filters import ban, keep_min_p, keep_top_k, keep_top_p, penalize
-from glasscli.model.ops import Array
 
 # float32 logits around 10 are 1e-6 apart: below this, a temperature can only tell exact ties from the rest.
 GREEDY_BELOW = 1e-6

@@ -1,8 +1,8 @@
 """Run a prompt and keep every number of some attention layers, of the prompt or of single decode steps.
 
-It runs the model's plain form (`model.block`) with a `Trace`, a decode step over the very cache that generation
-would read. Without a trace the model takes faster forms (`model.prefill`, `model.decode`), which tests hold to this
-one. Memory grows with queries × keys, so the size is worked out before anything runs.
+It runs the model's blocks (`model.block`) with a `Trace`, a decode step over the very cache that generation would
+read. Without a trace a single step takes a faster form (`model.decode`), which tests hold to this one. Memory grows
+with queries × keys, so the size is worked out before anything runs.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,13 +17,14 @@ from glasscli.errors import CheckpointError, UsageError
 from glasscli.generation.prompts import read_prompt
 from glasscli.inspect.measures import HeadMeasures, measure_heads, uniform_measures
 from glasscli.inspect.steps import STEPS, step_array
-from glasscli.inspect.trace import LayerTrace, Trace, join_steps
+from glasscli.inspect.trace import LayerTrace, Trace, join_steps, row_fields
 from glasscli.tokenizer.pieces import label_of
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
     from glasscli.tokenizer.tokenizer import Tokenizer
 
+SQUARE = ("scores_HTS", "softcap_HTS", "pattern_HTS")
 MAX_TRACE_BYTES = 2 * 1024**3
 
 
@@ -153,12 +154,11 @@ def dump_decode(
 def take_rows(dump: Dump, first: int, stop: int) -> Dump:
     """The queries at positions `first` to `stop − 1` of a dump, and the keys that were there by then."""
     rows = slice(first - dump.start, stop - dump.start)
-    vectors = ("q_HTE", "k_KTE", "v_KTE", "rope_q_HTE", "rope_k_KTE", "mix_HTE")
     layers = []
     for trace in dump.layers:
-        parts: dict[str, Any] = {name: getattr(trace, name)[rows] for name in ("x_TD", "normed_TD", "out_TD")}
-        parts |= {name: getattr(trace, name)[:, rows] for name in vectors}
-        parts |= {name: getattr(trace, name)[:, rows, :stop] for name in ("scores_HTS", "pattern_HTS")}
+        parts: dict[str, Any] = {name: getattr(trace, name)[..., rows, :] for name in row_fields(trace)}
+        square = ("scores_HTS", "pattern_HTS") if trace.softcap_HTS is None else SQUARE
+        parts |= {name: getattr(trace, name)[:, rows, :stop] for name in square}
         parts |= {name: getattr(trace, name)[:, :stop] for name in ("cache_k_KSE", "cache_v_KSE")}
         layers.append(replace(trace, start=first, mask_TS=trace.mask_TS[rows, :stop], **parts))
     return replace(dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers))
@@ -195,7 +195,9 @@ def first_not_finite(trace: LayerTrace) -> str | None:
         return "input"
     for name in STEPS:
         values = step_array(trace, name)
-        seen = np.where(trace.mask_TS, values, 0.0) if name == "scores" else values
+        if values is None:
+            continue
+        seen = np.where(trace.mask_TS, values, 0.0) if name in ("scores", "softcap") else values
         if not np.isfinite(seen).all():
             return name
     return None
@@ -220,7 +222,7 @@ def _dump(
         if name := first_not_finite(trace):
             raise CheckpointError(f"layer {trace.layer}: {name} is the first step with NaN or infinity in it")
     return Dump(
-        model=loaded.folder.name,
+        model=loaded.checkpoint.name,
         config=loaded.config,
         prompt=prompt if isinstance(prompt, str) else None,
         n_prompt=len(ids),

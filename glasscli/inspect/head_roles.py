@@ -1,104 +1,95 @@
-"""All heads of a model side by side: what each does on a text, and on a probe made to find induction heads.
+"""All heads of a model side by side: what each does on a text and on the probes, and what it is called for that."""
 
-An induction head continues what it has seen: after `A B … A` it looks at the `B`. In real text that is mixed
-with meaning; in random tokens that come twice nothing else can be seen.
-"""
-
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from glasscli.inspect.dump import check_size, dump_attention, trace_bytes
-from glasscli.inspect.measures import HeadMeasures
+from glasscli.generation.prompts import read_prompt
+from glasscli.inspect.measures import HeadMeasures, uniform_measures
+from glasscli.inspect.probes import Probed, measure_layers, probe_heads, probe_uniform, repeat_probes
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
 
-PROBE_TOKENS = 24
-PROBE_SEED = 0
-AT_ONCE_BYTES = 256 * 1024**2  # of scores and patterns held by one run
-# A head is named for what it does when it puts this share of its weight there, and this many times as much as a
-# head that ignores content.
-ENOUGH = 0.3
+# Induction and duplicate, judged on the probes: a head is called so when it surely puts this many times as much
+# weight there as a head that ignores content. A share is not asked for: such a head rests on the first token
+# until there is something to copy.
 TIMES = 3.0
+# Previous, self and sink, judged on the text: of the way from a head that ignores content to one that looks nowhere
+# else, it must have gone this part. Looking at content no more than chance does counts 0 whatever the text's length.
+LIFT = 0.5
 
 
 @dataclass(frozen=True)
 class HeadReport:
-    """One head: its measures on the text and on the probe, and what it is called for them, if anything."""
+    """One head: its measures on the text and on the probes, and what it is called for them, if anything."""
 
     layer: int
     text: HeadMeasures
-    probe: HeadMeasures
+    probed: Probed
     role: str | None
+
+    @property
+    def probe(self) -> HeadMeasures:
+        """The means over the probes."""
+        return self.probed.mean
 
 
 @dataclass(frozen=True)
 class Census:
-    """All heads, those that continue repeats best first, and the baseline on both inputs."""
+    """All heads, those that continue repeats best first, and the baseline on text and probes.
+
+    `probe_ids` has a row for each draw.
+    """
 
     reports: tuple[HeadReport, ...]
     uniform_text: HeadMeasures
     uniform_probe: HeadMeasures
-    probe_ids: tuple[int, ...]
+    probe_ids: tuple[tuple[int, ...], ...]
 
 
 def head_census(loaded: "LoadedModel", prompt: str | Sequence[int]) -> Census:
-    """Measure every head of every layer on `prompt` and on the probe.
+    """Measure every head of every layer on `prompt` and on the probes.
 
     Raises:
         UsageError, CheckpointError: as `dump_attention`.
     """
-    probe_ids = random_repeat(loaded)
-    text, uniform_text = _by_layer(loaded, prompt)
-    probe, uniform_probe = _by_layer(loaded, probe_ids)
+    ids = read_prompt(loaded, prompt).token_ids
+    probes = repeat_probes(loaded)
+    text, uniform_text = measure_layers(loaded, ids), uniform_measures(0, len(ids), ids)
+    probed, uniform_probe = probe_heads(loaded, probes), probe_uniform(probes)
     reports = [
-        HeadReport(layer, on_text, on_probe, role_of(on_text, on_probe, uniform_text, uniform_probe))
-        for layer, (text_heads, probe_heads) in enumerate(zip(text, probe, strict=True))
-        for on_text, on_probe in zip(text_heads, probe_heads, strict=True)
+        HeadReport(layer, on_text, on_probe, role_of(on_text, on_probe, uniform_text, uniform_probe.mean))
+        for layer, heads in enumerate(zip(text, probed, strict=True))
+        for on_text, on_probe in zip(*heads, strict=True)
     ]
     reports.sort(key=lambda report: (-(report.probe.induct or 0.0), report.layer, report.text.head or 0))
-    return Census(tuple(reports), uniform_text, uniform_probe, tuple(probe_ids))
+    return Census(tuple(reports), uniform_text, uniform_probe.mean, tuple(map(tuple, probes)))
 
 
-def random_repeat(loaded: "LoadedModel") -> list[int]:
-    """The probe: 24 different random tokens, twice; always the same for a model. Special tokens are left out."""
-    left_out = loaded.tokenizer.special_ids | set(loaded.unused_ids)
-    candidates = [token_id for token_id in range(loaded.config.vocab_size) if token_id not in left_out]
-    n_tokens = min(PROBE_TOKENS, len(candidates), loaded.config.max_seq_len // 2)
-    return random.Random(PROBE_SEED).sample(candidates, n_tokens) * 2
-
-
-def role_of(
-    text: HeadMeasures, probe: HeadMeasures, uniform_text: HeadMeasures, uniform_probe: HeadMeasures
-) -> str | None:
+def role_of(text: HeadMeasures, probed: Probed, uniform_text: HeadMeasures, uniform_probe: HeadMeasures) -> str | None:
     """What a head is called for its measures: the first of induction, duplicate, previous, self, sink that holds.
 
-    Induction and duplicate are judged on the probe, the others on the text.
+    Induction and duplicate are judged on the probes, the others on the text.
     """
-    tests = (
-        ("induction", probe.induct, uniform_probe.induct),
-        ("duplicate", probe.dup, uniform_probe.dup),
+    on_probes = (
+        ("induction", probed.surely(probed.mean.induct, probed.induct_sd), uniform_probe.induct),
+        ("duplicate", probed.surely(probed.mean.dup, probed.dup_sd), uniform_probe.dup),
+    )
+    for name, least, base in on_probes:
+        if least is not None and base is not None and least > TIMES * base:
+            return name
+    on_text = (
         ("previous", text.prev, uniform_text.prev),
         ("self", text.self_weight, uniform_text.self_weight),
         ("sink", text.sink, uniform_text.sink),
     )
-    for name, value, base in tests:
-        if value is not None and base is not None and value >= ENOUGH and value >= min(TIMES * base, 0.9):
+    for name, value, base in on_text:
+        if value is not None and base is not None and lift(value, base) >= LIFT:
             return name
     return None
 
 
-def _by_layer(loaded: "LoadedModel", prompt: str | Sequence[int]) -> tuple[list[list[HeadMeasures]], HeadMeasures]:
-    """Measures of all heads, from one run, or from several where the traces of all layers would take too much."""
-    config = loaded.config
-    ids = loaded.encode(prompt) if isinstance(prompt, str) else list(prompt)
-    check_size(config, len(ids), len(ids), 1)
-    at_once = max(1, AT_ONCE_BYTES // trace_bytes(config, len(ids), len(ids), 1))
-    measured: list[list[HeadMeasures]] = []
-    for first in range(0, config.n_layers, at_once):
-        dump = dump_attention(loaded, ids, range(first, min(first + at_once, config.n_layers)))
-        measured += [dump.measures(trace) for trace in dump.layers]
-        uniform = dump.uniform()
-    return measured, uniform
+def lift(share: float, base: float) -> float:
+    """How far a share of weight is on the way from chance (`base`) to all: 0 at chance, 1 at all."""
+    return (share - base) / (1 - base) if base < 1 else 0.0

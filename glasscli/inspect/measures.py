@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glasscli.model.ops import Array, Mask
+from glasscli.arrays import Array, Mask
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,26 @@ def row_entropy_bits(pattern_TS: Array) -> Array:
     logs = np.log2(weights, out=np.zeros_like(weights), where=weights > 0)
     # `+ 0.0` turns the −0.0 of a row with one sure key into 0.0.
     return -(weights * logs).sum(axis=-1) + 0.0
+
+
+def value_weighted(pattern_HTS: Array, v_KSE: Array) -> tuple[Array, Array]:
+    """Weights times the length of what they fetch: A·‖v‖, and ‖v‖ of each key.
+
+    A weight on a key whose value is near zero moves nothing: much of what a head puts on the first token is that.
+    Query head h reads key/value head ⌊h / (H/K)⌋.
+
+    Args:
+        pattern_HTS: rows sum to 1.
+        v_KSE: values of all keys.
+
+    Returns:
+        A·‖v‖ [H, T, S], whose rows bound the length of what a head mixes; ‖v‖ [K, S]. Both float64.
+
+    Source: Kobayashi et al. 2020, arXiv:2004.10102, equation 3, here without the output matrix.
+    """
+    lengths_KS: Array = np.linalg.norm(v_KSE.astype(np.float64), axis=-1)
+    group = len(pattern_HTS) // len(v_KSE)
+    return pattern_HTS * np.repeat(lengths_KS, group, axis=0)[:, None, :], lengths_KS
 
 
 def _repeat_masks(token_ids: Sequence[int], start: int, n_queries: int) -> tuple[Mask, Mask]:

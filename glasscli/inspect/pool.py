@@ -5,7 +5,7 @@ The largest and not the mean, because a head's single strong link must survive.
 
 import numpy as np
 
-from glasscli.model.ops import Array, Mask
+from glasscli.arrays import Array, Mask
 
 
 def max_pool(values_TS: Array, mask_TS: Mask, rows: int, columns: int) -> tuple[Array, Mask]:

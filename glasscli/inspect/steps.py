@@ -10,10 +10,11 @@ from importlib import import_module
 
 import numpy as np
 
+from glasscli.arrays import Array, Mask
 from glasscli.config.model_config import ModelConfig
 from glasscli.errors import UsageError
+from glasscli.inspect.step_forms import form_of, missing, specialised
 from glasscli.inspect.trace import LayerTrace
-from glasscli.model.ops import Array, Mask
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class StepInfo:
     def equation(self, config: ModelConfig) -> str:
         """The formula with this model's numbers in it."""
         letter = {"q": "Q", "k": "K", "v": "V", "out": "O"}.get(self.name, "")
-        bias = f" + b_{letter}" if config.attention_bias and letter else ""
+        there = config.out_bias if self.name == "out" else config.qkv_bias
+        bias = f" + b_{letter}" if there and letter else ""
         return self.formula.format(E=config.head_dim, bias=bias)
 
 
@@ -59,21 +61,37 @@ STEPS: Mapping[str, StepInfo] = {
             ("head", "query", "dim"),
             "A query is what a token asks of the tokens before it. Each head makes its own, with its own "
             "{E} columns of W_Q.",
-            (_BLOCK, "heads = linear(normed_TD"),
+            (_BLOCK, "heads = linear(normed_BTD"),
         ),
         StepInfo(
             "k",
             "RMSNorm(x)·W_K{bias}",
             ("kv_head", "query", "dim"),
             "A key is what a token offers to be found by. There are {K} sets of keys for {H} query heads: {group}.",
-            (_BLOCK, "heads = linear(normed_TD"),
+            (_BLOCK, "heads = linear(normed_BTD"),
         ),
         StepInfo(
             "v",
             "RMSNorm(x)·W_V{bias}",
             ("kv_head", "query", "dim"),
             "A value is what a token hands over once it has been found. It carries no position: it is not rotated.",
-            (_BLOCK, "heads = linear(normed_TD"),
+            (_BLOCK, "heads = linear(normed_BTD"),
+        ),
+        StepInfo(
+            "q_norm",
+            "RMSNorm(q)·w",
+            ("head", "query", "dim"),
+            "The numbers of each head are scaled to a root mean square of 1, then each by a learned weight. However "
+            "large a query was, it now asks as loudly as any other.",
+            (_BLOCK, 'at("q_norm", norm_heads('),
+        ),
+        StepInfo(
+            "k_norm",
+            "RMSNorm(k)·w",
+            ("kv_head", "query", "dim"),
+            "The numbers of each head are scaled to a root mean square of 1, then each by a learned weight. Scores "
+            "can't grow by long keys, which keeps training calm.",
+            (_BLOCK, 'at("k_norm", norm_heads('),
         ),
         StepInfo(
             "rope_q",
@@ -97,15 +115,23 @@ STEPS: Mapping[str, StepInfo] = {
             ("side", "kv_head", "key", "dim"),
             "Turned keys and values are kept, because later tokens need them unchanged. This is the KV "
             "cache: it grows by {row} numbers a token in this layer.",
-            ("glasscli.cache.kv_cache", "k_KSE[:, start:stop] ="),
+            ("glasscli.cache.full", "[0, :, :, starts[0] : seen] = k_BKTE"),
         ),
         StepInfo(
             "scores",
             "rope_q·rope_kᵀ / √{E}",
             ("head", "query", "key"),
-            "Every query is compared with every key by a dot product. Dividing by √{E} keeps the scores "
-            "near 1 in size, whatever the width of a head.",
+            "Every query is compared with every key by a dot product. Dividing by √{E} would keep the scores near 1 "
+            "in size if q and k were independent and of unit variance; learned vectors need not be.",
             (_ATTENTION, "scores = rows @"),
+        ),
+        StepInfo(
+            "softcap",
+            "c·tanh(scores / c)",
+            ("head", "query", "key"),
+            "Scores are bent so that none leaves the range of ± the cap. Small ones hardly change, and no token can "
+            "take all attention by one huge score.",
+            (_ATTENTION, 'at("softcap", softcap *'),
         ),
         StepInfo(
             "mask",
@@ -113,7 +139,7 @@ STEPS: Mapping[str, StepInfo] = {
             ("query", "key"),
             "A token may look at itself and back, never ahead: later tokens were not there when it was "
             "written. Their scores become −∞, which softmax turns into exactly 0.",
-            (_ATTENTION, "np.arange(m) <="),
+            ("glasscli.cache.store", "np.tri(n_new"),
         ),
         StepInfo(
             "softmax",
@@ -121,7 +147,7 @@ STEPS: Mapping[str, StepInfo] = {
             ("head", "query", "key"),
             "e to the power of each score, divided by the sum of its row: scores become shares of "
             "attention. A score that is larger by 0.69 gets twice the share.",
-            ("glasscli.model.ops", "shares /= shares.sum"),
+            (_ATTENTION, "weights /= sums"),
         ),
         StepInfo(
             "mix",
@@ -137,10 +163,28 @@ STEPS: Mapping[str, StepInfo] = {
             ("query", "dim"),
             "The heads' results are laid side by side and mixed by W_O into one vector of {D} numbers. It "
             "is added to the token's residual stream.",
-            (_BLOCK, "out_TD = linear("),
+            (_BLOCK, 'at("out", linear('),
         ),
     )
 }
+
+
+def steps_of(config: ModelConfig, layer: int = 0) -> Mapping[str, StepInfo]:
+    """The steps that a model has, as one of its layers computes them."""
+    absent, form = missing(config), form_of(config, layer)
+    return {name: specialised(step, form) for name, step in STEPS.items() if name not in absent}
+
+
+def check_step(name: str, config: ModelConfig) -> None:
+    """See that a model has the step called `name`.
+
+    Raises:
+        UsageError: it has not; the message lists those it has.
+    """
+    find_step(name)
+    if name in missing(config):
+        known = ", ".join(steps_of(config))
+        raise UsageError(f"this {config.architecture.model_type} model has no step {name!r}. Steps: {known}.")
 
 
 def find_step(name: str) -> StepInfo:
@@ -160,9 +204,12 @@ def step_array(trace: LayerTrace, name: str) -> Array | Mask:
         "q": "q_HTE",
         "k": "k_KTE",
         "v": "v_KTE",
+        "q_norm": "q_norm_HTE",
+        "k_norm": "k_norm_KTE",
         "rope_q": "rope_q_HTE",
         "rope_k": "rope_k_KTE",
         "scores": "scores_HTS",
+        "softcap": "softcap_HTS",
         "mask": "mask_TS",
         "softmax": "pattern_HTS",
         "mix": "mix_HTE",
@@ -179,7 +226,7 @@ def explain(step: StepInfo, config: ModelConfig) -> str:
     group = "each head has its own" if size == 1 else f"{size} query heads share one"
     return step.explanation.format(
         E=config.head_dim,
-        half=config.head_dim // 2,
+        half=config.rotary_dim // 2,
         H=config.n_heads,
         K=config.n_kv_heads,
         D=config.dim,

@@ -4,16 +4,16 @@ And the derivative of softmax, which is where the second question has its answer
 derivative near zero, and what has no derivative cannot learn.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from glasscli.arrays import Array, Mask
 from glasscli.errors import UsageError
 from glasscli.inspect.dump import SizeError
 from glasscli.inspect.measures import row_entropy_bits
 from glasscli.inspect.trace import LayerTrace
-from glasscli.model.ops import Array, Mask, softmax
+from glasscli.model.ops import softmax
 
 WHAT_IFS = ("no-mask", "no-scale")
 MAX_JACOBIAN = 4096
@@ -42,21 +42,27 @@ class Sharpness:
     score_std: float
 
 
-def what_if_pattern(trace: LayerTrace, change: str, head_dim: int) -> tuple[Array, Mask, Array]:
+def what_if_pattern(
+    trace: LayerTrace, change: str, scale: float, softcap: float | None = None
+) -> tuple[Array, Mask, Array]:
     """Scores [H, T, S], mask [T, S] and pattern [H, T, S] of the layer with `change`, from the q and k of the trace.
 
-    `no-mask` lets every query see all keys of the trace, later ones included. `no-scale` leaves the 1/√E
-    out. Only this layer is changed; what entered it is as it was.
+    `no-mask` lets every query see all keys of the trace, later ones included. `no-scale` leaves the factor of the
+    scores out, which is `scale` in this model. Only this layer is changed; what entered it is as it was.
+
+    Args:
+        softcap: the model's cap of the scores, which stays.
 
     Raises:
         UsageError: an unknown change.
     """
     if change not in WHAT_IFS:
         raise UsageError(f"no what-if {change!r}. There are: {', '.join(WHAT_IFS)}.")
-    scores = trace.scores_HTS
     if change == "no-mask":
-        return scores, np.ones_like(trace.mask_TS), softmax(scores)
-    unscaled = scores * np.float32(math.sqrt(head_dim))
+        return trace.last_scores, np.ones_like(trace.mask_TS), softmax(trace.last_scores)
+    unscaled = trace.scores_HTS * np.float32(1 / scale)
+    if softcap is not None:
+        unscaled = np.float32(softcap) * np.tanh(unscaled / np.float32(softcap))
     return unscaled, trace.mask_TS, softmax(np.where(trace.mask_TS, unscaled, np.float32(-np.inf)))
 
 

@@ -2,86 +2,117 @@
 
 x ─┬─ norm ─ q, k, v ─ rope ─ cache ─ scores ─ mask ─ softmax ─ mix ─ out ─ + ─┬─ norm ─ SwiGLU ─ + ─ x
    └───────────────────────────────────────────────────────────────────────┘ └──────────────────┘
+
+This is what runs: a prompt's tokens, one token of many sequences, and a run that is watched (`model.places`) all come
+through here. What an architecture does otherwise (more norms, another order, q and k normed) is data: a weight that is
+None, a number that is 1.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from glasscli.arrays import Array
 from glasscli.cache.kv_cache import KVCache
 from glasscli.config.model_config import ModelConfig
-from glasscli.model.attention import attention_scores, causal_mask, mix_values
-from glasscli.model.ops import Array, Mask, rms_norm, softmax, swiglu
-from glasscli.model.rope import Turns, rotate
+from glasscli.model.attention import attend
+from glasscli.model.ops import ACTIVATIONS, linear, norm, rms_norm
+from glasscli.model.places import At, untouched
+from glasscli.model.rope import Rotations, rotate
 from glasscli.model.weights import BlockWeights
 
 
 @dataclass(frozen=True)
-class AttentionSteps:
-    """What one attention layer computed on the way, in the order it computed it."""
+class Step:
+    """What all blocks of one call share.
 
-    normed_TD: Array
-    q_HTE: Array
-    k_KTE: Array
-    v_KTE: Array
-    rope_q_HTE: Array
-    rope_k_KTE: Array
-    cache_k_KSE: Array
-    cache_v_KSE: Array
-    scores_HTS: Array  # before the mask
-    mask_TS: Mask
-    pattern_HTS: Array
-    mix_HTE: Array
-    out_TD: Array
+    Attributes:
+        cache: the keys and values before, to which each layer's new ones are added.
+        rotations: for each layer, the rotations of the new tokens, complex64 [T, P] or [B, 1, 1, P]; None where a
+            layer does not rotate.
+    """
+
+    config: ModelConfig
+    cache: KVCache
+    rotations: tuple[Rotations | None, ...]
 
 
-def linear(x: Array, weight: Array, bias: Array | None) -> Array:
-    """x · W + b."""
-    y = x @ weight
-    if bias is not None:
-        y += bias
-    return y
+def block(x_BTD: Array, weights: BlockWeights, layer: int, step: Step, at: At = untouched) -> Array:
+    """The residual stream after one block, [B, T, D]."""
+    config = step.config
+    x_BTD = at("resid_pre", x_BTD)
+    normed = at("attn_norm", norm(x_BTD, weights.attn_norm, config.norm_eps))
+    out = attention(normed, weights, layer, step, at)
+    if weights.attn_post_norm is not None:
+        out = at("attn_post_norm", norm(out, weights.attn_post_norm, config.norm_eps))
+    before_mlp = x_BTD if config.parallel else None
+    x_BTD = at("resid_mid", x_BTD + scaled(out, config.residual_scale))
+    mlp_input = x_BTD if before_mlp is None else before_mlp
+    normed = at("ffn_norm", norm(mlp_input, weights.ffn_norm, config.norm_eps))
+    out = mlp(normed, weights, config, at)
+    if weights.ffn_post_norm is not None:
+        out = at("ffn_post_norm", norm(out, weights.ffn_post_norm, config.norm_eps))
+    return at("resid_post", x_BTD + scaled(out, config.residual_scale))
 
 
-def attention(
-    x_TD: Array, weights: BlockWeights, config: ModelConfig, cache: KVCache, layer: int, turns_TP: Turns
-) -> AttentionSteps:
-    """Attention of one layer over the new tokens and all in the cache, to which the new ones are appended."""
-    start, n_new = cache.length, len(x_TD)
-    normed_TD = rms_norm(x_TD, weights.attn_norm, config.norm_eps)
-    heads = linear(normed_TD, weights.qkv, weights.qkv_bias).reshape(n_new, -1, config.head_dim)
-    heads = heads.transpose(1, 0, 2)
-    q_HTE, k_KTE, v_KTE = np.split(heads, [config.n_heads, config.n_heads + config.n_kv_heads])
+def attention(normed_BTD: Array, weights: BlockWeights, layer: int, step: Step, at: At = untouched) -> Array:
+    """Attention of one layer over the new tokens and all in the cache, to which the new ones are added: [B, T, D]."""
+    config = step.config
+    n_batch, n_new, _ = normed_BTD.shape
+    heads = linear(normed_BTD, weights.qkv, weights.qkv_bias).reshape(n_batch, n_new, -1, config.head_dim)
+    q, k, v = np.split(heads.swapaxes(1, 2), [config.n_heads, config.n_heads + config.n_kv_heads], axis=1)
+    q_BHTE, k_BKTE, v_BKTE = at("q", q), at("k", k), at("v", v)
+    if weights.q_norm is not None and weights.k_norm is not None:
+        q_BHTE = at("q_norm", norm_heads(q_BHTE, weights.q_norm, config.norm_eps))
+        k_BKTE = at("k_norm", norm_heads(k_BKTE, weights.k_norm, config.norm_eps))
 
     # Rotate before caching: a key's angle depends only on its own position, so it never changes.
-    rope_q_HTE, rope_k_KTE = rotate(q_HTE, turns_TP), rotate(k_KTE, turns_TP)
-    k_KSE, v_KSE = cache.append(layer, rope_k_KTE, v_KTE)
+    rotations = step.rotations[layer]
+    if rotations is not None:
+        q_BHTE, k_BKTE = at("rope_q", rotate(q_BHTE, rotations)), at("rope_k", rotate(k_BKTE, rotations))
+    view = step.cache.update(layer, k_BKTE, v_BKTE)
+    if view.mask is not None:
+        at("mask", view.mask)
+    by_attention = step.cache.stores[layer].by_attention
+    mixed, pattern = attend(
+        q_BHTE,
+        at("cache_k", view.keys),
+        at("cache_v", view.values),
+        view.mask,
+        config.attention_scale,
+        softcap=config.attention_softcap,
+        divide=by_attention or at is not untouched,  # nobody asked for the shares of a run without a trace
+        at=at,
+    )
+    if by_attention:
+        step.cache.stores[layer].observe(pattern[:, :, 0])
+    mixed = at("mix", mixed)
+    concatenated = mixed.swapaxes(1, 2).reshape(n_batch, n_new, -1)
+    return at("out", linear(concatenated, weights.out, weights.out_bias))
 
-    scores_HTS = attention_scores(rope_q_HTE, k_KSE)
-    mask_TS = causal_mask(n_new, start + n_new, start)
-    masked_HTS = np.where(mask_TS, scores_HTS, np.float32(-np.inf))
-    pattern_HTS = softmax(masked_HTS, out=masked_HTS)  # in place: these are the largest arrays there are
-    mix_HTE = mix_values(pattern_HTS, v_KSE)
-    concatenated = mix_HTE.transpose(1, 0, 2).reshape(n_new, -1)
-    out_TD = linear(concatenated, weights.out, weights.out_bias)
-    return AttentionSteps(
-        normed_TD, q_HTE, k_KTE, v_KTE, rope_q_HTE, rope_k_KTE, k_KSE, v_KSE,
-        scores_HTS, mask_TS, pattern_HTS, mix_HTE, out_TD,
-    )  # fmt: skip
+
+def norm_heads(heads_BHTE: Array, weight: Array, eps: float) -> Array:
+    """RMSNorm of each head, with a weight [E] for all; of all heads of a token at once with a weight [H·E]."""
+    n_batch, n_heads, n_new, width = heads_BHTE.shape
+    if weight.shape == (width,):
+        return rms_norm(heads_BHTE, weight, eps)
+    together = rms_norm(heads_BHTE.swapaxes(1, 2).reshape(n_batch, n_new, -1), weight, eps)
+    return np.ascontiguousarray(together.reshape(n_batch, n_new, n_heads, width).swapaxes(1, 2))
 
 
-def mlp(x_TD: Array, weights: BlockWeights, config: ModelConfig) -> Array:
-    """The gated MLP: [T, D] to [T, F] twice, one gating the other, and back."""
-    normed_TD = rms_norm(x_TD, weights.ffn_norm, config.norm_eps)
-    gate_TF, up_TF = np.split(linear(normed_TD, weights.gate_up, weights.gate_up_bias), 2, axis=1)
-    return linear(swiglu(gate_TF, up_TF), weights.down, weights.down_bias)
+def mlp(normed_BTD: Array, weights: BlockWeights, config: ModelConfig, at: At = untouched) -> Array:
+    """The MLP: D to F, through the activation, and back. In a gated one a second D to F is multiplied in."""
+    activation = ACTIVATIONS[config.activation]
+    up = linear(normed_BTD, weights.gate_up, weights.gate_up_bias)
+    if config.architecture.gated:
+        gate, up = np.split(up, 2, axis=-1)
+        hidden = activation(at("gate", gate))
+        hidden *= at("up", up)
+    else:
+        hidden = activation(at("up", up))
+    return at("down", linear(at("hidden", hidden), weights.down, weights.down_bias))
 
 
-def block(
-    x_TD: Array, weights: BlockWeights, config: ModelConfig, cache: KVCache, layer: int, turns_TP: Turns
-) -> tuple[Array, AttentionSteps]:
-    """One block: the residual stream after it, and the steps of its attention."""
-    steps = attention(x_TD, weights, config, cache, layer, turns_TP)
-    x_TD = x_TD + steps.out_TD
-    x_TD += mlp(x_TD, weights, config)
-    return x_TD, steps
+def scaled(x: Array, factor: float) -> Array:
+    """`x` · `factor`; the very array where the factor is 1."""
+    return x if factor == 1 else x * factor

@@ -15,25 +15,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glasscli.arrays import Array
+from glasscli.config.architecture import FUSED
 from glasscli.config.model_config import ModelConfig
-from glasscli.model.ops import Array
+from glasscli.config.tensor_shapes import matrices, tensor_name
+from glasscli.model.ops import Norm
 from glasscli.model.rope import pair_order
 
 
 @dataclass(frozen=True)
 class BlockWeights:
-    """The weights of one block. A bias is None where the model has none."""
+    """The weights of one block. A norm or a bias is None where the model has none."""
 
-    attn_norm: Array  # [D]
+    attn_norm: Norm | None
     qkv: Array  # [D, (H + 2K)·E]
     qkv_bias: Array | None
+    q_norm: Array | None  # [E], or [H·E] where all heads are normed at once
+    k_norm: Array | None
     out: Array  # [H·E, D]
     out_bias: Array | None
-    ffn_norm: Array  # [D]
-    gate_up: Array  # [D, 2F]
+    attn_post_norm: Norm | None
+    ffn_norm: Norm | None
+    gate_up: Array  # [D, 2F], or [D, F] without a gate
     gate_up_bias: Array | None
     down: Array  # [F, D]
     down_bias: Array | None
+    ffn_post_norm: Norm | None
 
 
 @dataclass(frozen=True)
@@ -41,8 +48,9 @@ class Weights:
     """All weights of a model. `unembedding` is the very array `embedding` where the head is tied."""
 
     embedding: Array  # [V, D]
+    positions: Array | None  # [longest text, D], where positions have embeddings
     blocks: tuple[BlockWeights, ...]
-    norm: Array  # [D]
+    norm: Norm
     unembedding: Array  # [V, D]
 
 
@@ -68,38 +76,77 @@ class Room:
         return taken.view(np.float32).reshape(shape)
 
 
-def arrange(config: ModelConfig, tensors: Mapping[str, Array]) -> Weights:
-    """Arrange float32 tensors, named and shaped as in Hugging Face's Llama.
+def load_weights(config: ModelConfig, tensors: Mapping[str, Array]) -> Weights:
+    """Arrange float32 tensors, named and shaped as the architecture says (`config.tensor_shapes`).
 
     Each tensor is asked for once, and dropped before the next block's are: a mapping that reads on demand never
     holds two copies of the model.
     """
     room = Room()
-    embedding = room.matrix(config.vocab_size, config.dim)
-    embedding[:] = tensors["model.embed_tokens.weight"]
-    unembedding = embedding
-    if not config.tied:
-        unembedding = room.matrix(config.vocab_size, config.dim)
-        unembedding[:] = tensors["lm_head.weight"]
-    return Weights(
-        embedding=embedding,
-        blocks=tuple(_arrange_block(config, tensors, layer, room) for layer in range(config.n_layers)),
-        norm=tensors["model.norm.weight"],
-        unembedding=unembedding,
-    )
+
+    def rows(role: str, n_rows: int = config.vocab_size) -> Array:
+        matrix = room.matrix(n_rows, config.dim)
+        matrix[:] = tensors[tensor_name(config, role)]
+        return matrix
+
+    embedding = rows("embedding")
+    positions = rows("positions", config.max_seq_len) if "positions" in config.architecture.names else None
+    unembedding = embedding if config.tied else rows("head")
+    blocks = tuple(_load_block(config, tensors, layer, room) for layer in range(config.n_layers))
+    return Weights(embedding, positions, blocks, _Block(config, tensors, None).norm("final_norm"), unembedding)
 
 
-def _arrange_block(config: ModelConfig, tensors: Mapping[str, Array], layer: int, room: Room) -> BlockWeights:
-    prefix = f"model.layers.{layer}."
-    order = pair_order(config.head_dim)
+class _Block:
+    """The tensors of one layer by their roles; those outside the blocks where the layer is None."""
 
-    def in_pairs(name: str) -> Array:
-        # Rows are outputs: [heads·E, D] for a matrix, [heads·E] for a bias.
-        rows = tensors[prefix + name]
-        return rows.reshape(-1, config.head_dim, *rows.shape[1:])[:, order].reshape(rows.shape)
+    def __init__(self, config: ModelConfig, tensors: Mapping[str, Array], layer: int | None) -> None:
+        self.config, self.tensors, self.layer = config, tensors, layer
+        self.parts: dict[str, Array] = {}  # of tensors that hold several, until they are asked for
 
-    def plain(name: str) -> Array:
-        return tensors[prefix + name]
+    def __call__(self, role: str) -> Array:
+        """A tensor with a row an output, whether or not it stands alone in the file."""
+        if role not in self.parts:
+            bare, _, kind = role.partition(".")
+            whole = next((w for w, parts in FUSED.items() if bare in parts and w in self.config.architecture.names), "")
+            if not whole:
+                return self._stored(role)
+            self.parts |= self._split(whole, f".{kind}" if kind else "")
+        return self.parts.pop(role)
+
+    def _stored(self, role: str) -> Array:
+        array = self.tensors[tensor_name(self.config, role, self.layer)]
+        return array.T if self.config.architecture.transposed and array.ndim == 2 else array
+
+    def _split(self, whole: str, suffix: str) -> dict[str, Array]:
+        """The parts of a tensor that holds several."""
+        rows, sizes = self._stored(whole + suffix), matrices(self.config)
+        parts = FUSED[whole]
+        if self.config.architecture.interleaved:
+            heads = rows.reshape(self.config.n_heads, len(parts), self.config.head_dim, *rows.shape[1:])
+            return {part + suffix: heads[:, i].reshape(-1, *rows.shape[1:]) for i, part in enumerate(parts)}
+        ends = np.cumsum([sizes[part][0] for part in parts])
+        return {part + suffix: array for part, array in zip(parts, np.split(rows, ends[:-1]), strict=True)}
+
+    def norm(self, role: str) -> Norm:
+        row = self.config.architecture
+        weight = self(role)
+        if row.norm_offset:
+            weight = weight + np.float32(row.norm_offset)
+        centred = row.norm == "layer"
+        return Norm(weight, self(f"{role}.bias") if centred else None, centred)
+
+    def norm_or_none(self, role: str) -> Norm | None:
+        return self.norm(role) if role in self.config.architecture.norms else None
+
+    def in_pairs(self, role: str) -> Array:
+        """Rows of heads, [heads·E, D] or a vector [heads·E], with the coordinates of each pair side by side."""
+        rows, width = self(role), self.config.head_dim
+        order = pair_order(width, self.config.rotary_dim)
+        return rows.reshape(-1, width, *rows.shape[1:])[:, order].reshape(rows.shape)
+
+
+def _load_block(config: ModelConfig, tensors: Mapping[str, Array], layer: int, room: Room) -> BlockWeights:
+    block = _Block(config, tensors, layer)
 
     def fuse(*rows: Array) -> Array:
         """Matrices [out, in] side by side and transposed: [in, all outs]."""
@@ -109,28 +156,25 @@ def _arrange_block(config: ModelConfig, tensors: Mapping[str, Array], layer: int
             done += len(part)
         return matrix
 
-    attn, mlp = config.attention_bias, config.mlp_bias
+    def bias(there: bool, *roles: str) -> Array | None:
+        parts = [block.in_pairs(f"{role}.bias") if role in "qk" else block(f"{role}.bias") for role in roles if there]
+        return np.concatenate(parts) if parts else None
+
+    normed, offset = config.architecture.qk_norm, np.float32(config.architecture.norm_offset)
+    into_mlp = ("gate", "up") if config.architecture.gated else ("up",)
     return BlockWeights(
-        attn_norm=plain("input_layernorm.weight"),
-        qkv=fuse(
-            in_pairs("self_attn.q_proj.weight"),
-            in_pairs("self_attn.k_proj.weight"),
-            plain("self_attn.v_proj.weight"),
-        ),
-        qkv_bias=np.concatenate(
-            [
-                in_pairs("self_attn.q_proj.bias"),
-                in_pairs("self_attn.k_proj.bias"),
-                plain("self_attn.v_proj.bias"),
-            ]
-        )
-        if attn
-        else None,
-        out=fuse(plain("self_attn.o_proj.weight")),
-        out_bias=plain("self_attn.o_proj.bias") if attn else None,
-        ffn_norm=plain("post_attention_layernorm.weight"),
-        gate_up=fuse(plain("mlp.gate_proj.weight"), plain("mlp.up_proj.weight")),
-        gate_up_bias=np.concatenate([plain("mlp.gate_proj.bias"), plain("mlp.up_proj.bias")]) if mlp else None,
-        down=fuse(plain("mlp.down_proj.weight")),
-        down_bias=plain("mlp.down_proj.bias") if mlp else None,
+        attn_norm=block.norm_or_none("attn_norm"),
+        qkv=fuse(block.in_pairs("q"), block.in_pairs("k"), block("v")),
+        qkv_bias=bias(config.qkv_bias, "q", "k", "v"),
+        q_norm=block.in_pairs("q_norm") + offset if normed else None,
+        k_norm=block.in_pairs("k_norm") + offset if normed else None,
+        out=fuse(block("out")),
+        out_bias=bias(config.out_bias, "out"),
+        attn_post_norm=block.norm_or_none("attn_post_norm"),
+        ffn_norm=block.norm_or_none("ffn_norm"),
+        gate_up=fuse(*(block(role) for role in into_mlp)),
+        gate_up_bias=bias(config.mlp_bias, *into_mlp),
+        down=fuse(block("down")),
+        down_bias=bias(config.mlp_bias, "down"),
+        ffn_post_norm=block.norm_or_none("ffn_post_norm"),
     )

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from glasscli.checkpoint.untrusted_files import quoted
 from glasscli.errors import TokenizerError
 from glasscli.tokenizer.tokenizer import Tokenizer
+from glasscli.untrusted_files import quoted
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class Word:
             yield symbols
 
 
-def merges(tokenizer: Tokenizer, text: str, *, special: bool = False) -> list[Word]:
+def merges(tokenizer: Tokenizer, text: str, *, parse_special: bool = False) -> list[Word]:
     """Every word of `text` with the merges that make its tokens, in order; special tokens are no words.
 
     Raises:
         TokenizerError: the tokenizer is not byte-pair encoding.
     """
-    encoding = tokenizer.encoding(text, special=special)
+    encoding = tokenizer.encoding(text, parse_special=parse_special)
     model = tokenizer.model_state()
     if model.get("type") != "BPE":
         raise TokenizerError(f"this tokenizer is {quoted(str(model.get('type')))}; only BPE makes its tokens by merges")

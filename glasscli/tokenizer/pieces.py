@@ -10,8 +10,8 @@ import unicodedata
 from dataclasses import dataclass, replace
 from typing import Any
 
-from glasscli.checkpoint.untrusted_files import quoted
 from glasscli.errors import TokenizerError
+from glasscli.untrusted_files import quoted
 
 _SHOWN = {" ": "·", "\n": "⏎", "\t": "⇥"}
 _SHOWN_ASCII = {" ": "_", "\n": "\\n", "\t": "\\t"}

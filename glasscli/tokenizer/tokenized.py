@@ -33,16 +33,16 @@ class Token:
     parts: tuple[Part, ...]
 
 
-def tokenize(tokenizer: Tokenizer, text: str, *, special: bool = False) -> list[Token]:
+def tokenize(tokenizer: Tokenizer, text: str, *, parse_special: bool = False) -> list[Token]:
     """The tokens of `text`, those that the tokenizer adds included.
 
     Args:
-        special: whether names of special tokens in the text stand for those tokens.
+        parse_special: whether names of special tokens in the text stand for those tokens.
 
     Raises:
         UsageError: the text is not valid Unicode.
     """
-    token_ids = tokenizer.encode(text, special=special)
+    token_ids = tokenizer.encode(text, parse_special=parse_special)
     pieces = [tokenizer.piece_bytes(token_id) for token_id in token_ids]
     spans = _characters(b"".join(pieces))
     tokens, end = [], 0

@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glasscli.checkpoint.untrusted_files import disguise, file_inside, plain, read_limited
 from glasscli.errors import TokenizerError, UsageError
 from glasscli.tokenizer.limits import check_growth
 from glasscli.tokenizer.pieces import Spelling, label_of
+from glasscli.untrusted_files import disguise, file_inside, plain, read_limited
 
 if TYPE_CHECKING:
     import tokenizers
@@ -86,19 +86,19 @@ class Tokenizer:
             raise TokenizerError(f"{path}: is no valid tokenizer.json ({plain(str(error))})") from None
         return cls(backend, str(path))
 
-    def encode(self, text: str, *, special: bool = False) -> list[int]:
+    def encode(self, text: str, *, parse_special: bool = False) -> list[int]:
         """The ids of `text`, with what the tokenizer's template adds.
 
         Args:
-            special: whether names of special tokens (`<|endoftext|>`) stand for those tokens; else they are text.
+            parse_special: whether names of special tokens (`<|endoftext|>`) stand for those tokens; else they are text.
 
         Raises:
             UsageError: the text holds half a surrogate pair, which no UTF-8 can carry.
             TokenizerError: the tokenizer failed on it.
         """
-        return list(self.encoding(text, special=special).ids)
+        return list(self.encoding(text, parse_special=parse_special).ids)
 
-    def encoding(self, text: str, *, special: bool = False) -> "tokenizers.Encoding":
+    def encoding(self, text: str, *, parse_special: bool = False) -> "tokenizers.Encoding":
         """As `encode`, with all that the `tokenizers` package tells: words, offsets."""
         try:
             text.encode()
@@ -107,7 +107,7 @@ class Tokenizer:
                 f"the text is not valid Unicode: half a surrogate pair (U+{ord(text[error.start]):04X}) "
                 f"at character {error.start + 1}"
             ) from None
-        self._backend.encode_special_tokens = not special
+        self._backend.encode_special_tokens = not parse_special
         try:
             with _quiet():
                 return self._backend.encode(text)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glasscli import load_config
+from glasscli.checkpoint.checkpoint import open_checkpoint
 from glasscli.checkpoint.load import shipped_folder
 from glasscli.checkpoint.tensors import load_tensors
 
@@ -27,7 +28,7 @@ def write_folder(folder: Path) -> Path:
 def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[np.float32]]]:
     """The settings and the float32 tensors of a folder, for engines that don't read it themselves."""
     config = json.loads((folder / "config.json").read_text("utf-8"))
-    return config, dict(load_tensors(folder, load_config(folder)))
+    return config, dict(load_tensors(open_checkpoint(folder), load_config(folder)))
 
 
 def pairs_side_by_side(rows: NDArray[np.float32], n_heads: int) -> NDArray[np.float32]:

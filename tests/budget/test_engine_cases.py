@@ -1,6 +1,6 @@
 """98 sizes that engines printed or that papers and cards state, each reproduced to its printed digits or explained.
 
-The adapter in `engine_case` reads a case's settings; `UNSAID` adds what the source says elsewhere than in its
+The adapter in `helpers.engine_case` reads a case's settings; `UNSAID` adds what the source says elsewhere than in its
 settings, `DISAGREES` lists the sources that contradict the formula, with what is right instead.
 """
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_case import agrees, measured, model
+from helpers.engine_case import agrees, measured, model
 
-from glasscli.specs.attention_kinds import FullAttention, LatentAttention
-from glasscli.specs.state_kinds import Mamba2
+from glasscli.specs.attention_specs import FullAttention, LatentAttention
+from glasscli.specs.state_specs import Mamba2
 
 CASES = json.loads((Path(__file__).parents[1] / "data/kv/engine_cases.json").read_text(encoding="utf-8"))
 BY_ID = {case["id"]: case for case in CASES}

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from hand_layouts import QWEN_27B, line, sized
+from helpers.hand_layouts import QWEN_27B, line, sized
 
 from glasscli.config.families import Layout
 from glasscli.errors import ConfigError, UsageError
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
     CompressedAttention,
     CrossAttention,
     FullAttention,
@@ -15,7 +15,7 @@ from glasscli.specs.attention_kinds import (
     NoCache,
     SlidingAttention,
 )
-from glasscli.specs.state_kinds import RGLRU, LinearState, ShortConv
+from glasscli.specs.state_specs import RGLRU, LinearState, ShortConv
 
 UNKNOWN = [
     ("vllm", Layout("recurrent_gemma", (RGLRU(2560, 4), SlidingAttention(1, 256, 256, 2048))), "engine"),

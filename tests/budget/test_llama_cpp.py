@@ -4,12 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
+from helpers.hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
 
 from glasscli.config.families import Layout
 from glasscli.errors import ConfigError
-from glasscli.specs.attention_kinds import FullAttention, Kind, SlidingAttention
-from glasscli.specs.state_kinds import Mamba1, Mamba2, ShortConv
+from glasscli.specs.attention_specs import CacheSpec, FullAttention, SlidingAttention
+from glasscli.specs.state_specs import Mamba1, Mamba2, ShortConv
 
 MIB = 2**20
 
@@ -108,7 +108,7 @@ def test_llama_cpp_keeps_an_index_key_where_the_build_does() -> None:
         ("lfm2", (ShortConv(2048, 3),) * 10, "conv", "0.16"),  # LFM2 1.2B
     ],
 )
-def test_states_that_llama_cpp_logged(name: str, layers: tuple[Kind, ...], kind: str, mib: str) -> None:
+def test_states_that_llama_cpp_logged(name: str, layers: tuple[CacheSpec, ...], kind: str, mib: str) -> None:
     assert f"{line(sized(Layout(name, layers), 4096, engine='llama.cpp'), kind) / MIB:.2f}" == mib
 
 

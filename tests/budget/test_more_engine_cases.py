@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.hand_layouts import request, sized
 
 from glasscli.budget.fit import capacity
-from glasscli.budget.plan import Budget, plan
-from glasscli.budget.request import Request
+from glasscli.budget.plan import Budget
 from glasscli.config.families import layout
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "kv" / "more_engine_cases.json").read_text(encoding="utf-8"))
@@ -29,7 +29,7 @@ def found(budget: Budget, kind: str | None, role: str | None) -> int:
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_what_was_printed(case: dict[str, Any]) -> None:
     made = layout(case["config"], case["engine"])
-    budget = plan(Request(made, case["tokens"], engine=case["engine"], **case["settings"]))
+    budget = sized(made, case["tokens"], engine=case["engine"], **case["settings"])
     size = found(budget, case["kind"], case["role"]) / case["share"] / UNITS[case["unit"]]
     assert f"{size:.{case['decimals']}f}" == f"{case['value']:.{case['decimals']}f}", case["printed"]
 
@@ -44,8 +44,8 @@ def test_what_was_printed(case: dict[str, Any]) -> None:
     ],
 )
 def test_pages_that_vllm_grew_until_a_state_fits(name: str, k_dtype: str | None, tokens: int) -> None:
-    request = Request(layout(CONFIGS[name], "vllm"), 32_768, engine="vllm", k_dtype=k_dtype)
-    assert capacity(request, 2**34).page_tokens == tokens
+    asked = request(layout(CONFIGS[name], "vllm"), 32_768, engine="vllm", k_dtype=k_dtype)
+    assert capacity(asked, 2**34).page_tokens == tokens
 
 
 @pytest.mark.parametrize(
@@ -58,15 +58,14 @@ def test_pages_that_vllm_grew_until_a_state_fits(name: str, k_dtype: str | None,
 )
 def test_tokens_that_vllm_found_room_for(name: str, hundredths: int, tokens: int, drafts: int) -> None:
     """The memory was printed to a hundredth of a GiB: the tokens lie between those of its two ends."""
-    request = Request(layout(CONFIGS[name], "vllm"), 4096, engine="vllm", draft_layers=drafts)
-    ends = [capacity(request, (2 * hundredths + side) * 2**30 // 200).n_blocks * 16 for side in (-1, 1)]
+    asked = request(layout(CONFIGS[name], "vllm"), 4096, engine="vllm", draft_layers=drafts)
+    ends = [capacity(asked, (2 * hundredths + side) * 2**30 // 200).n_blocks * 16 for side in (-1, 1)]
     assert ends[0] <= tokens <= ends[1]
 
 
 def test_a_hybrid_with_a_draft_head() -> None:
     """Qwen3.6-27B with MTP in 17.25 GiB: "GPU KV cache size: 255,975 tokens", "1.95x" for 131,072 tokens."""
     made = layout(CONFIGS["qwen3.8-27b-32k-q8"], "vllm")
-    request = Request(made, 131_072, engine="vllm", draft_layers=1, num_speculative_tokens=1)
-    found = capacity(request, 69 * 2**28)
+    found = capacity(request(made, 131_072, engine="vllm", draft_layers=1, num_speculative_tokens=1), 69 * 2**28)
     assert found.tokens(131_072) == 255_975
     assert f"{float(found.concurrency):.2f}" == "1.95"

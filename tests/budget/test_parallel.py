@@ -2,26 +2,27 @@
 
 import pytest
 
-from glasscli.budget.parallel import heads, replicas, shard, shard_all, stages
+from glasscli.budget.parallel import replicas, shard_all, stages
 from glasscli.budget.plan import plan
 from glasscli.budget.request import Request
 from glasscli.config.families import Layout
 from glasscli.errors import ConfigError, UsageError
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
+    CacheSpec,
     CompressedAttention,
     CrossAttention,
     FullAttention,
-    Kind,
     LatentAttention,
     NoCache,
     SlidingAttention,
 )
-from glasscli.specs.state_kinds import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
+from glasscli.specs.sharding import split_heads
+from glasscli.specs.state_specs import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
 
 LLAMA_8B = Layout("llama", (FullAttention(8, 128, 128),) * 32, n_heads=32)
 DEEPSEEK_V3 = Layout("deepseek_v3", (LatentAttention(512, 64, n_heads=128),) * 61, n_heads=128)
 
-SHARES: list[tuple[Kind, int, Kind]] = [
+SHARES: list[tuple[CacheSpec, int, CacheSpec]] = [
     (FullAttention(8, 128, 128), 4, FullAttention(2, 128, 128)),
     (FullAttention(2, 128, 128), 8, FullAttention(1, 128, 128)),
     (SlidingAttention(4, 256, 256, 512), 2, SlidingAttention(2, 256, 256, 512)),
@@ -40,12 +41,12 @@ SHARES: list[tuple[Kind, int, Kind]] = [
 
 
 @pytest.mark.parametrize(("part", "tp", "share"), SHARES, ids=lambda value: getattr(value, "name", None))
-def test_a_rank_keeps_its_share(part: Kind, tp: int, share: Kind) -> None:
-    assert shard(part, tp) == share
+def test_a_rank_keeps_its_share(part: CacheSpec, tp: int, share: CacheSpec) -> None:
+    assert part.shard(tp) == share
 
 
 def test_more_ranks_than_heads_keep_copies() -> None:
-    assert [heads(8, tp) for tp in (1, 2, 4, 8, 16, 64)] == [8, 4, 2, 1, 1, 1]
+    assert [split_heads(8, tp) for tp in (1, 2, 4, 8, 16, 64)] == [8, 4, 2, 1, 1, 1]
     sixteen = plan(Request(LLAMA_8B, 1000, tp=16, k_dtype="f16", v_dtype="f16"))
     one = plan(Request(LLAMA_8B, 1000, k_dtype="f16", v_dtype="f16"))
     assert sixteen.per_rank.bytes == one.bytes_total // 8

@@ -8,22 +8,22 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from glasscli.budget.decode_read import decode_read
-from glasscli.budget.dtypes import DTYPES
 from glasscli.budget.fit import fit
 from glasscli.budget.plan import plan
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 from glasscli.config.families import Layout
+from glasscli.dtypes import DTYPES
 from glasscli.errors import ConfigError, UsageError
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
+    CacheSpec,
     ChunkedAttention,
     CompressedAttention,
     FullAttention,
-    Kind,
     LatentAttention,
     SlidingAttention,
 )
-from glasscli.specs.state_kinds import DeltaNet, Mamba2, ShortConv
+from glasscli.specs.state_specs import DeltaNet, Mamba2, ShortConv
 
 LLAMA_8B = Layout("llama", (FullAttention(8, 128, 128),) * 32, n_heads=32)
 GPT_OSS = Layout("gpt_oss", (SlidingAttention(8, 64, 64, 128), FullAttention(8, 64, 64)) * 12, n_heads=64)
@@ -34,7 +34,7 @@ ENGINES = ("logical", "transformers", "vllm", "llama.cpp")
 
 head_counts = st.sampled_from([1, 2, 4, 8])
 widths = st.sampled_from([32, 64, 128])
-kinds: st.SearchStrategy[Kind] = st.one_of(
+specs: st.SearchStrategy[CacheSpec] = st.one_of(
     st.builds(FullAttention, head_counts, widths, widths),
     st.builds(SlidingAttention, head_counts, widths, widths, st.integers(1, 5000)),
     st.builds(ChunkedAttention, head_counts, widths, widths, st.integers(1, 5000)),
@@ -44,7 +44,7 @@ kinds: st.SearchStrategy[Kind] = st.one_of(
     st.builds(DeltaNet, head_counts, head_counts, widths, widths, st.just(4)),
     st.builds(ShortConv, widths, st.integers(2, 4)),
 )
-layouts = st.builds(Layout, st.just("gpt_oss"), st.lists(kinds, min_size=1, max_size=4).map(tuple))
+layouts = st.builds(Layout, st.just("gpt_oss"), st.lists(specs, min_size=1, max_size=4).map(tuple))
 lengths = st.integers(0, 20_000) | st.integers(0, 10**12)
 
 
@@ -193,7 +193,7 @@ def test_sharing_a_prefix_saves_and_never_costs(
     layout: Layout, tokens: int, batch: int, prefix: int, page: int
 ) -> None:
     prefix = min(prefix, tokens)
-    asked: dict[str, Any] = {"block_size": page}
+    asked: dict[str, Any] = {"options": {"block_size": page}}
     alone = plan(Request(layout, tokens, batch, **asked)).bytes_total
     shared = plan(Request(layout, tokens, batch, prefix_shared=prefix, **asked)).bytes_total
     assert plan(Request(layout, tokens, 1, **asked)).bytes_total <= shared <= alone

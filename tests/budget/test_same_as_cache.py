@@ -8,7 +8,7 @@ from glasscli.cache.kv_cache import KVCache
 from glasscli.cache.layout import layout_of
 from glasscli.config.families import Layout, layout
 from glasscli.config.model_config import ModelConfig
-from glasscli.specs.attention_kinds import FullAttention
+from glasscli.specs.attention_specs import FullAttention
 
 # A Llama small enough that every cache below is a few kilobytes: 3 layers, 4 query heads on 2, 16 wide.
 LLAMA = {

@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glasscli.budget.describe import name, shape, sharing
+from glasscli.budget.describe import sharing
 from glasscli.budget.subjects import Heads, divisors_near
 from glasscli.errors import UsageError
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
     CompressedAttention,
     FullAttention,
     LatentAttention,
     NoCache,
     SlidingAttention,
 )
-from glasscli.specs.state_kinds import DeltaNet
+from glasscli.specs.state_specs import DeltaNet
 
 
 @given(st.integers(1, 300), st.integers(1, 300))
@@ -65,4 +65,4 @@ def test_heads_become_layers_that_are_all_alike() -> None:
     ],
 )
 def test_words_for_kinds(part, said) -> None:  # type: ignore[no-untyped-def]
-    assert (name(part), shape(part)) == said
+    assert (part.label, part.shape) == said

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from glasscli.budget.engines.hf_cache import held
+from glasscli.budget.engines.transformers import held
 from glasscli.budget.plan import plan
 from glasscli.budget.request import Request
 from glasscli.config.families import Layout, layout
-from glasscli.specs.attention_kinds import Kind, Tensor
+from glasscli.specs.attention_specs import CacheSpec, Tensor
 
 DATA = Path(__file__).parents[1] / "data" / "kv"
 TRUTH = json.loads((DATA / "transformers_truth.json").read_text())
@@ -38,12 +38,12 @@ def by_layer(found: Layout, tokens: int, batch: int, encoder_tokens: int) -> lis
     def crosses(tensor: Tensor) -> bool:
         return tensor.role.startswith("cross")
 
-    def bytes_of(kind: Kind, cross: bool) -> int:
-        tensors = [tensor for tensor in held(kind, tokens, encoder_tokens) if crosses(tensor) == cross]
+    def bytes_of(spec: CacheSpec, cross: bool) -> int:
+        tensors = [tensor for tensor in held(spec, tokens, encoder_tokens) if crosses(tensor) == cross]
         return batch * size(tensors, found.dtype)
 
-    own = [bytes_of(kind, False) for kind in found.layers]
-    return own + ([bytes_of(kind, True) for kind in found.layers] if encoder_tokens else [])
+    own = [bytes_of(spec, False) for spec in found.layers]
+    return own + ([bytes_of(spec, True) for spec in found.layers] if encoder_tokens else [])
 
 
 @pytest.mark.parametrize("case", TRUTH + MORE, ids=name)

@@ -1,21 +1,22 @@
 """What vLLM reserves, each rule against sizes it logged or numbers worked by hand."""
 
 import pytest
-from hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
+from helpers.hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
 
+from glasscli.budget.engines.vllm.groups import group_size
 from glasscli.budget.fit import capacity
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 from glasscli.config.families import Layout
 from glasscli.errors import GlassError, UsageError
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
     ChunkedAttention,
     CrossAttention,
     FullAttention,
     LatentAttention,
     SlidingAttention,
 )
-from glasscli.specs.state_kinds import KDA, DeltaNet, Mamba2
+from glasscli.specs.state_specs import KDA, DeltaNet, Mamba2
 
 
 def test_pages_are_rounded_up_for_each_sequence() -> None:
@@ -77,7 +78,7 @@ def test_a_state_costs_a_whole_page() -> None:
 
 def test_blocks_and_concurrency_are_vllms() -> None:
     # logged: 5.15x for 32,768 tokens in 6.67 GiB: 139 blocks, 21 of attention and 3 × 2 of state for a request
-    request = Request(QWEN_27B, 32768, engine="vllm", k_dtype="fp8", mamba_cache_mode="align")
+    request = Request(QWEN_27B, 32768, engine="vllm", k_dtype="fp8", options={"mamba_cache_mode": "align"})
     found = capacity(request, int(6.67 * 2**30))
     assert (found.n_blocks, found.blocks_per_request, found.page_tokens) == (139, 27, 1568)
     assert found.tokens(32768) == 139 * 32768 // 27
@@ -126,6 +127,31 @@ def test_groups_that_are_not_full_are_told_of() -> None:
     counted = sized(Layout("gemma3_text", layers, n_heads=32), 16384, engine="vllm", pad_groups=True)
     assert counted.bytes_total == budget.bytes_total + empty
     assert not any("groups" in note for note in counted.notes)
+
+
+@pytest.mark.parametrize(
+    ("counts", "in_group"),
+    [
+        ((12, 12), 12),
+        ((12, 13), 13),  # vLLM's own example: gpt-oss-20b with an EAGLE head is padded to 13 and 13, not to 12 and 24
+        ((10, 52), 10),  # Gemma 3 27B
+        ((20, 30), 20),
+        ((8, 9), 9),
+        ((8, 10), 8),  # a quarter more is no longer "not much larger"
+        ((4, 5, 16), 4),
+        ((7,), 7),
+    ],
+)
+def test_layers_in_a_group(counts: tuple[int, ...], in_group: int) -> None:
+    """The fewest of a kind; the most where that is less than a quarter more (`get_kv_cache_groups` of vLLM 0.11)."""
+    assert group_size(counts) == group_size(counts[::-1]) == in_group
+
+
+def test_a_draft_layer_makes_groups_of_thirteen() -> None:
+    budget = sized(GPT_OSS, 16384, engine="vllm", draft_layers=1)
+    assert any("groups layers by 13:" in note for note in budget.notes)
+    padded = sized(GPT_OSS, 16384, engine="vllm", draft_layers=1, pad_groups=True)
+    assert padded.bytes_total - budget.bytes_total == line(budget, "sliding") // 12
 
 
 def test_sizes_that_vllm_asked_for() -> None:

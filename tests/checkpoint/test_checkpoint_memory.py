@@ -7,21 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from damaged_weights import DAMAGED, MakeFolder, refused, rewrite
-from model_folders import safetensors_bytes
+from helpers.damaged_weights import DAMAGED, MakeFolder, refused, rewrite
+from helpers.model_folders import safetensors_bytes
 
 MEMORY = """
 import sys, tracemalloc
 from pathlib import Path
 import numpy as np
 from glasscli.config.model_config import load_config
+from glasscli.checkpoint.checkpoint import open_checkpoint
 from glasscli.checkpoint.tensors import load_tensors
 from glasscli.errors import GlassError
 folder = Path(sys.argv[1])
 config = load_config(folder)
 tracemalloc.start()
 try:
-    kept = dict(load_tensors(folder, config))
+    kept = dict(load_tensors(open_checkpoint(folder), config))
     print(sum(array.nbytes for array in kept.values()), max(array.nbytes for array in kept.values()))
 except GlassError as error:
     print(0, 0)

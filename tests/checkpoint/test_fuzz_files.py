@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 import safetensors
 import tokenizers
-from fuzz_cases import CONFIG, WEIGHTS, edits, outcome
+from helpers.fuzz_cases import CONFIG, WEIGHTS, edits, outcome
+from helpers.model_folders import byte_level, safetensors_bytes, write_folder
+from helpers.mutations import Edit, edited
 from hypothesis import given
 from hypothesis import strategies as st
-from model_folders import byte_level, safetensors_bytes, write_folder
-from mutations import Edit, edited
 from safetensors.numpy import load as load_bytes
 
+from glasscli.checkpoint.checkpoint import open_checkpoint
 from glasscli.checkpoint.facts import read_facts
 from glasscli.checkpoint.tensors import load_tensors
 from glasscli.config.model_config import ModelConfig
@@ -36,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def check_weights(folder: Path, data: bytes) -> bool:
     """Whether glass takes a file; if so, the safetensors package must read the same numbers from it."""
     (folder / "model.safetensors").write_bytes(data)
-    found = outcome(lambda: dict(load_tensors(folder, ModelConfig.from_dict(CONFIG))))
+    found = outcome(lambda: dict(load_tensors(open_checkpoint(folder), ModelConfig.from_dict(CONFIG))))
     outcome(lambda: read_facts(folder))
     if found is None:
         return False
@@ -123,7 +124,7 @@ def test_changed_indexes(tmp_path_factory: pytest.TempPathFactory, data: st.Data
         index["weight_map"][key] = new
     text = edited(json.dumps(index).encode(), data.draw(st.just([]) | edits), 2**31)
     (folder / "model.safetensors.index.json").write_bytes(text)
-    found = outcome(lambda: dict(load_tensors(folder, ModelConfig.from_dict(CONFIG))))
+    found = outcome(lambda: dict(load_tensors(open_checkpoint(folder), ModelConfig.from_dict(CONFIG))))
     if found is not None:
         for name, array in found.items():
             np.testing.assert_array_equal(array, WEIGHTS[name])

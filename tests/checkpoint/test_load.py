@@ -6,10 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_folders import sentencepiece_like, write_folder
-from random_llama import settings, tensors
+from helpers.family_configs import FAMILIES
+from helpers.family_models import random_tensors
+from helpers.model_folders import byte_level, sentencepiece_like, write_folder
+from helpers.random_llama import settings, tensors
 
 from glasscli.checkpoint.load import load_model, shipped_folder
+from glasscli.config.model_config import ModelConfig
 from glasscli.errors import CheckpointError, ConfigError, GlassError, TokenizerError, UsageError
 from glasscli.model.llama import Llama
 
@@ -44,7 +47,7 @@ def test_the_shipped_tokenizer_is_that_of_transformers() -> None:
     for text in ("Once upon a time", " two  spaces", "日本語 🙂", "", "a\n\nb"):
         assert loaded.encode(text) == theirs(text)["input_ids"]
     text = "a<|endoftext|>b"
-    assert loaded.encode(text, special=True) == theirs(text)["input_ids"]
+    assert loaded.encode(text, parse_special=True) == theirs(text)["input_ids"]
     assert loaded.encode(text) == theirs(text, split_special_tokens=True)["input_ids"]
 
 
@@ -178,3 +181,25 @@ def test_a_broken_generation_config_is_not_passed_over(make_model_folder: MakeFo
         load_model(folder)
     (folder / "generation_config.json").write_text('{"eos_token_id": [5, 7]}')
     assert load_model(folder).config.eos_ids == (5, 7)
+
+
+def test_a_gpt2_as_it_was_first_written(tmp_path: Path) -> None:
+    """Without the prefix, with the triangular masks beside the weights."""
+    given = {**FAMILIES["gpt2"], "vocab_size": 257}
+    weights = random_tensors(given)
+    bare = {name.removeprefix("transformer."): array for name, array in weights.items()}
+    masks = {f"h.{i}.attn.bias": np.tri(512, dtype=np.float32)[None, None] for i in range(3)}
+    loaded = load_model(write_folder(tmp_path / "bare", given, bare | masks, byte_level(257, bos=False)))
+    assert loaded.notes == ()
+    expected = Llama(ModelConfig.from_dict(given), weights)([5, 6, 7])
+    np.testing.assert_array_equal(loaded.model([5, 6, 7]), expected)
+
+
+def test_a_gpt_neox_with_its_head_under_the_first_name(tmp_path: Path) -> None:
+    given = {**FAMILIES["gpt_neox"], "vocab_size": 257}
+    weights = random_tensors(given)
+    early = {name.replace("lm_head", "embed_out"): array for name, array in weights.items()}
+    assert early.keys() != weights.keys()
+    loaded = load_model(write_folder(tmp_path / "early", given, early, byte_level(257, bos=False)))
+    expected = Llama(ModelConfig.from_dict(given), weights)([5, 6, 7])
+    np.testing.assert_array_equal(loaded.model([5, 6, 7]), expected)

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from damaged_weights import DAMAGED, MakeFolder, load, one_tensor, refused, shard
-from model_folders import safetensors_bytes
+from helpers.damaged_weights import DAMAGED, MakeFolder, load, one_tensor, refused, shard
+from helpers.model_folders import safetensors_bytes
 
+from glasscli.checkpoint.checkpoint import open_checkpoint
 from glasscli.checkpoint.safetensors_file import read_header
 from glasscli.checkpoint.shards import list_tensors
 from glasscli.checkpoint.tensors import load_tensors
@@ -69,8 +70,8 @@ def test_files_that_may_not_be_read(make_model_folder: MakeFolder, monkeypatch: 
 
     monkeypatch.setattr(Path, "open", forbidden)
     for read in (
-        lambda: load_tensors(folder, config),
-        lambda: load_tensors(sharded, config),
+        lambda: load_tensors(open_checkpoint(folder), config),
+        lambda: load_tensors(open_checkpoint(sharded), config),
         lambda: loaded["model.norm.weight"],
     ):
         with pytest.raises(CheckpointError, match=r"can't be read \(Permission denied\)"):

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from damaged_weights import LFS, MakeFolder, load, refused, shard, write_index
+from helpers.damaged_weights import LFS, MakeFolder, load, refused, shard, write_index
 from safetensors.numpy import load_file, save_file
 
-from glasscli.checkpoint.shards import weight_files, weights_hash
+from glasscli.checkpoint.checkpoint import open_checkpoint
+from glasscli.checkpoint.shards import weight_files
 
 
 def test_shards_load_like_one_file(make_model_folder: MakeFolder) -> None:
@@ -26,7 +27,7 @@ def test_shards_load_like_one_file(make_model_folder: MakeFolder) -> None:
 
 def test_hash_is_that_of_the_file(tiny_model_folder: Path) -> None:
     data = (tiny_model_folder / "model.safetensors").read_bytes()
-    assert weights_hash(tiny_model_folder) == sha256(data).hexdigest()
+    assert open_checkpoint(tiny_model_folder).weights_hash() == sha256(data).hexdigest()
 
 
 def test_absent_shard_is_named(make_model_folder: MakeFolder) -> None:

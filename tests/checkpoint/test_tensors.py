@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from damaged_weights import MakeFolder, load, one_tensor, refused, rewrite, split_off
-from model_folders import write_bfloat16
-from random_llama import KINDS, settings, shapes
+from helpers.damaged_weights import MakeFolder, load, one_tensor, refused, rewrite, split_off
+from helpers.model_folders import write_bfloat16
+from helpers.random_llama import KINDS, settings, shapes
 from safetensors.numpy import load_file, save_file
 
-from glasscli.checkpoint.tensors import expected_shapes
 from glasscli.config.model_config import ModelConfig
+from glasscli.config.tensor_shapes import expected_tensors
+from glasscli.errors import CheckpointError
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -26,7 +27,8 @@ def test_every_kind_loads_as_the_safetensors_package_reads_it(kind: str, make_mo
 @pytest.mark.parametrize("kind", KINDS)
 def test_expected_shapes_are_those_of_the_written_model(kind: str) -> None:
     config = settings(**KINDS[kind])
-    assert dict(expected_shapes(ModelConfig.from_dict(config))) == shapes(config)
+    expected = {tensor.name: tensor.shape for tensor in expected_tensors(ModelConfig.from_dict(config))}
+    assert expected == shapes(config)
 
 
 def test_float16_is_widened_exactly(make_model_folder: MakeFolder) -> None:
@@ -127,11 +129,26 @@ def test_rotary_frequencies_are_ignored_in_silence(make_model_folder: MakeFolder
     assert notes == []
 
 
-@pytest.mark.parametrize(("dtype", "stored"), [("I8", np.int8), ("I64", np.int64), ("F64", np.float64)])
+@pytest.mark.parametrize(("dtype", "stored"), [("I8", np.int8), ("I64", np.int64)])
 def test_other_types_are_refused_by_name(dtype: str, stored: Any, make_model_folder: MakeFolder) -> None:
     name = "model.norm.weight"
     message = refused(rewrite(make_model_folder(), lambda w: w.update({name: w[name].astype(stored)})))
-    assert f"{name} is {dtype}; glass reads F32, F16, BF16" in message
+    assert f"{name} is {dtype}; glass reads F64, F32, F16, BF16" in message
+
+
+def test_float64_is_rounded_to_float32(make_model_folder: MakeFolder) -> None:
+    name, folder = "model.norm.weight", make_model_folder()
+    exact = np.random.default_rng(3).normal(1, 0.2, 32)
+    loaded = load(rewrite(folder, lambda w: w.update({name: exact})))[name]
+    assert loaded.dtype == np.float32
+    np.testing.assert_array_equal(loaded, exact.astype(np.float32))
+
+
+def test_float64_past_the_range_of_float32_is_refused(make_model_folder: MakeFolder) -> None:
+    name = "model.norm.weight"
+    folder = rewrite(make_model_folder(), lambda w: w.update({name: np.full(32, 1e300)}))
+    with pytest.raises(CheckpointError, match="holds 32 values that are no finite numbers, the first inf"):
+        load(folder)[name]
 
 
 @pytest.mark.parametrize("dtype", ["F8_E4M3", "F8_E5M2"])

@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dump_cases import PROMPT, tiny, tiny_dump, tiny_folder, write_folder
-from in_process import dump_attn, glass
-from terminal import in_terminal
+from helpers.dump_cases import PROMPT, STEPS, tiny, tiny_dump, tiny_folder, write_folder
+from helpers.in_process import dump_attn, glass
+from helpers.terminal import in_terminal
 
-from glasscli.cli.console import Color
-from glasscli.cli.views.attn_decode import decode_screen
-from glasscli.cli.views.attn_heatmap import LINEAR, LOG, SHADES
-from glasscli.cli.views.attn_page import Page
+from glasscli.cli.commands.dump_attn.decode_screen import decode_screen
+from glasscli.cli.commands.dump_attn.heatmap import SHADES
+from glasscli.cli.page.page import Page
 from glasscli.inspect.dump import dump_attention, dump_decode
-from glasscli.inspect.steps import STEPS
 from glasscli.tokenizer.pieces import label_of
+
+LINEAR, LOG = (0.05, 0.2, 0.4, 0.7), (0.001, 0.01, 0.1, 0.5)  # as --help and the legends say
 
 
 def shades(values: np.ndarray, mask: np.ndarray, bounds: tuple[float, ...] = LINEAR) -> list[str]:
@@ -151,7 +151,7 @@ def test_decode_equals_the_last_row_and_says_so() -> None:
 
 def test_a_decode_step_that_differs_from_the_prefill_is_told_and_rounding_is_not() -> None:
     dump, prefill = dump_decode(tiny(), PROMPT, [2]), dump_attention(tiny(), PROMPT, [2]).layers[0]
-    page = Page(100, True, Color.never, False)
+    page = Page()
 
     def shown(out_TD: np.ndarray, scale: float = 1.0) -> str:
         step = replace(dump.layers[0], out_TD=dump.layers[0].out_TD * np.float32(scale))
@@ -207,7 +207,7 @@ def test_heads_are_sorted_by_induction_on_the_probe() -> None:
     scores = [float(n) for n in re.findall(r"^ \d\.\d +\d +(?:[a-z]+ +)?(\.\d\d|1\.00)", out, re.MULTILINE)]
     assert len(scores) == 12
     assert scores == sorted(scores, reverse=True)
-    assert "24 random tokens, twice (seed 0)" in out
+    assert "24 random tokens, twice; mean of 32 draws (seed 0)" in out
 
 
 def test_explain_tells_each_step_with_its_line_of_code() -> None:

@@ -5,11 +5,11 @@ import shlex
 import subprocess
 
 import pytest
-from dump_cases import PROMPT, tiny_folder
-from in_process import dump_attn
+from helpers.dump_cases import PROMPT, tiny_folder
+from helpers.in_process import dump_attn
+from helpers.terminal import GLASS, environment, in_terminal
+from helpers.terminal import glass as piped
 from rich.cells import cell_len
-from terminal import GLASS, environment, in_terminal
-from terminal import glass as piped
 
 HOSTILE = "a\x1b]52;c;aGk=\x07b\x9b31m\u202ec\u2028[bold][/]{x}\t日本語 👩‍👩‍👧 e\u0301 ́"
 

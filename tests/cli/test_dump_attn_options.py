@@ -8,12 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dump_cases import PROMPT, tiny_dump, write_folder
-from in_process import dump_attn, glass
-from strict_json import strict
-from terminal import environment
-
-from glasscli.inspect.steps import STEPS
+from helpers.dump_cases import PROMPT, STEPS, tiny_dump, write_folder
+from helpers.in_process import dump_attn, glass
+from helpers.strict_json import strict
+from helpers.terminal import environment
 
 REFUSED = {
     "--layer 9": "--layer 9: this model has layers 0–2.",
@@ -27,7 +25,9 @@ REFUSED = {
     "--step cache --head 2": "--head 2: step cache has 2 KV heads (0–1). Query head 2 reads KV head 1: --head 1.",
     "--step k --head 9": "--head 9: step k has 2 KV heads (0–1).",
     "--step mask --head 1": "--head 1: step mask is the same for all heads.",
-    "--step values": "no step 'values'. Steps: q, k, v, rope_q, rope_k, cache, scores, mask, softmax, mix, out.",
+    "--step values": "no step 'values'. Steps: q, k, v, q_norm, k_norm, rope_q, rope_k, cache, scores, softcap, mask, "
+    "softmax, mix, out.",
+    "--step q_norm": "this llama model has no step 'q_norm'. Steps: q, k, v, rope_q, rope_k, cache, scores, mask,",
     "--rows 15": "--rows 15: there are positions 0–14.",
     "--rows 7:4": "--rows 7:4: there are positions 0–14.",
     "--rows first": "--rows first: expected last, a position, or a range a:b; there are positions 0–14.",
@@ -87,7 +87,7 @@ def test_a_prompt_past_the_context_is_refused_or_cut(tmp_path: Path) -> None:
 
 
 def test_numbers_that_overflow_name_the_step(tmp_path: Path) -> None:
-    from random_llama import settings, tensors
+    from helpers.random_llama import settings, tensors
     from safetensors.numpy import save_file
 
     folder = write_folder(tmp_path / "hot")

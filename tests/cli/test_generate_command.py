@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from in_process import glass, text_of
-from model_folders import END, byte_level, write_folder
-from random_llama import settings
-from terminal import GLASS, environment, in_terminal
-from terminal import glass as glass_apart
+from helpers.in_process import glass, text_of
+from helpers.model_folders import END, byte_level, write_folder
+from helpers.random_llama import settings
+from helpers.terminal import GLASS, environment, in_terminal
+from helpers.terminal import glass as glass_apart
 
-from glasscli.cli.generate import EPILOG
+from glasscli.cli.commands.generate.single import EPILOG
 
 # Wrong usage: exit 2, a line that says what is wrong, nothing on stdout.
 
@@ -222,5 +222,5 @@ def test_logits_that_are_no_numbers_give_no_text(make_model_folder: Callable[...
     for form in ([], ["--json"], ["--jsonl"], ["--no-cache"]):
         run = glass("generate", "-m", str(folder), "Once", *form)
         assert (run.code, run.out) == (1, "")
-        assert "layer 2" in run.err
+        assert "First in layer 1, down[0, 0] = inf" in run.err
         assert "Warning" not in run.err

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from in_process import glass, text_of
+from helpers.in_process import glass, text_of
 
 from glasscli.cli import prompt_text
 

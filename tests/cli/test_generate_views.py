@@ -4,10 +4,10 @@ import math
 import re
 
 import pytest
-from in_process import glass
+from helpers.in_process import glass
+from helpers.strict_json import strict
+from helpers.terminal import in_terminal
 from rich.cells import cell_len
-from strict_json import strict
-from terminal import in_terminal
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from in_process import glass, text_of
-from model_folders import byte_level, write_bfloat16, write_folder
-from random_llama import KINDS, LLAMA3_ROPE, settings, tensors
+from helpers.in_process import glass, text_of
+from helpers.model_folders import byte_level, write_bfloat16, write_folder
+from helpers.random_llama import KINDS, LLAMA3_ROPE, settings, tensors
+from helpers.strict_json import strict
 from rich.cells import cell_len
 from safetensors.numpy import save_file
-from strict_json import strict
 
 from glasscli.cache.kv_cache import KVCache
 from glasscli.checkpoint.facts import read_facts
 from glasscli.checkpoint.load import load_model, shipped_folder
-from glasscli.cli.info import EPILOG
+from glasscli.cli.commands.info.command import EPILOG
 
 MakeFolder = Callable[..., Path]
 
@@ -181,3 +181,36 @@ def test_needs_no_numpy() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code, shipped_folder()], capture_output=True, text=True, timeout=60)
     assert result.stdout.endswith("set()\n"), result.stderr
+
+
+def test_a_model_that_glass_does_not_run_is_told_all_the_same(tmp_path: Path) -> None:
+    config = settings(vocab_size=320, model_type="mixtral", architectures=["MixtralForCausalLM"], num_local_experts=4)
+    folder = write_folder(tmp_path / "other", config, tensors(config))
+    ran = glass("info", "-m", str(folder))
+    assert ran.code == 0
+    page = " ".join(ran.out.split())
+    for words in ("MixtralForCausalLM", "not run by glass", "3 × full attention", "byte-level BPE", "embed_tokens"):
+        assert words in page
+    assert "glass does not run this model: " in ran.err
+    assert 'architectures is "MixtralForCausalLM"' in ran.err
+    told = json.loads(glass("info", "-m", str(folder), "--json").out)
+    assert (told["runs"], told["model_type"]) == (False, "mixtral")
+    assert told["layers"] == [{"attention": "full", "n": 3}]
+    assert told["n_stored"] == sum(array.size for array in tensors(config).values())
+    assert told["tokenizer"]["vocab_size"] == 320
+
+
+def test_a_model_without_weights_or_rule_is_told_as_far_as_it_goes(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "new_thing", "architectures": ["NewThing\x1b[0m"]}))
+    ran = glass("info", "-m", str(tmp_path))
+    assert ran.code == 0
+    assert "\x1b" not in ran.out + ran.err
+    assert "its layers are unknown" in ran.err
+    assert "no weights" in ran.out
+
+
+def test_a_fault_in_a_model_that_glass_runs_stays_an_error(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "bad", settings(vocab_size=320, num_key_value_heads=3), tensors(settings()))
+    ran = glass("info", "-m", str(folder))
+    assert (ran.code, ran.out) == (1, "")
+    assert "num_key_value_heads is 3" in ran.err

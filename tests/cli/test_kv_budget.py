@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from in_process import LLAMA, budget, glass
+from helpers.in_process import LLAMA, budget, glass
 
 MIB, GIB = 2**20, 2**30
 

@@ -5,7 +5,7 @@ import io
 import json
 from itertools import pairwise
 
-from in_process import budget, glass
+from helpers.in_process import budget, glass
 
 MIB, GIB = 2**20, 2**30
 

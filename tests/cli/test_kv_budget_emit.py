@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from in_process import LLAMA, glass
+from helpers.in_process import LLAMA, glass
 
 MIB, GIB = 2**20, 2**30
 

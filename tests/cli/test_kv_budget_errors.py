@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from in_process import glass
+from helpers.in_process import glass
 
 HEADS = ("kv-budget", "--hq", "32", "--hkv", "8")
 

@@ -8,7 +8,7 @@ import sys
 import unicodedata
 
 import pytest
-from in_process import glass
+from helpers.in_process import glass
 
 COMMANDS = [
     "--hq 32 --hkv 8",
@@ -113,7 +113,8 @@ HEAVY = ("numpy", "tokenizers", "safetensors", "rich", "pydantic")
         (["kv-budget", "--model", "gemma-3-27b", "--emit", "vllm", "-q"], []),
         (["kv-budget", "--model", "gemma-3-27b", "--sweep"], []),
         (["kv-budget", "--help"], []),
-        (["kv-budget", "--hq", "32", "--hkv", "8"], ["rich"]),
+        (["kv-budget", "--hq", "32", "--hkv", "8"], []),
+        (["kv-budget", "--compare", "gemma-3-27b,llama-3.1-8b"], []),
     ],
 )
 def test_nothing_heavy_is_imported(args: list[str], loaded: list[str]) -> None:

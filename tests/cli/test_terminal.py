@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 from typing import NoReturn
 
-import in_process
 import pytest
-from terminal import GLASS, environment, glass, in_terminal
+from helpers import in_process
+from helpers.terminal import GLASS, environment, glass, in_terminal
 
 from glasscli.cli.console import width
 from glasscli.config.model_config import ModelConfig

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from terminal import GLASS, Terminal, environment, glass
+from helpers.terminal import GLASS, Terminal, environment, glass
 
 # Pipes are read unbuffered here: `communicate` knows nothing of what a buffered `read` took in before.
 FOR_EVER = ["Once", "-n", "100000000", "--overflow", "slide", "--ignore-eos", "--seed", "1"]

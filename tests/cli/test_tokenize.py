@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from in_process import glass, text_of
-from model_folders import END, byte_level, sentencepiece_like
+from helpers.in_process import glass, text_of
+from helpers.model_folders import END, byte_level, sentencepiece_like
+from helpers.strict_json import strict
 from rich.cells import cell_len
-from strict_json import strict
 from tokenizers import Tokenizer
 
-from glasscli.cli.tokenize import EPILOG
+from glasscli.cli.commands.tokenize.command import EPILOG
 
 TEXT = "The  cat, 日本 é 🙂 👩‍👩‍👧\n\ta\x00"
 

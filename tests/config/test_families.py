@@ -1,38 +1,38 @@
-"""What the fields of each family mean, the dtype of the cache, and what is noted. The cases: `family_cases`."""
+"""What the fields of each family mean, the dtype of the cache, and what is noted. The cases: `helpers.family_cases`."""
 
 from collections import Counter
 from typing import Any
 
 import pytest
-from family_cases import BY_NAME, LLAMA, full
+from helpers.family_cases import BY_NAME, LLAMA, full
 
 from glasscli.budget.subjects import from_config
 from glasscli.config.families import layout
 from glasscli.errors import ConfigError
-from glasscli.specs.attention_kinds import (
-    Kind,
+from glasscli.specs.attention_specs import (
+    CacheSpec,
 )
 
 
-def kinds(config: dict[str, Any], engine: str = "logical") -> Counter[Kind]:
+def specs(config: dict[str, Any], engine: str = "logical") -> Counter[CacheSpec]:
     return Counter(layout(config, engine).layers)
 
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_layers_are_read_from(name: str) -> None:
     config, expected = BY_NAME[name]
-    assert kinds(config) == Counter(expected)
+    assert specs(config) == Counter(expected)
 
 
 def test_layers_stand_in_the_model_s_order() -> None:
     found = layout(LLAMA | {"model_type": "gemma2", "head_dim": 16, "sliding_window": 32})
-    assert [kind.name for kind in found.layers] == ["sliding", "full", "sliding", "full"]
+    assert [spec.name for spec in found.layers] == ["sliding", "full", "sliding", "full"]
     assert found.n_layers == 4
 
 
 def test_transformers_keeps_a_copy_for_each_query_head_of_falcon_40b() -> None:
     config, _ = BY_NAME["Falcon 40B"]
-    assert kinds(config, "transformers") == Counter({full(128, 64): 60})
+    assert specs(config, "transformers") == Counter({full(128, 64): 60})
 
 
 def test_an_encoder_has_a_size_for_transformers_alone() -> None:

@@ -1,4 +1,4 @@
-"""Settings changed at random: a clean error, or the logits that `reference.py` computes from them."""
+"""Settings changed at random: a clean error, or the logits that `helpers/reference.py` computes from them."""
 
 import json
 import math
@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
 import safetensors
-from fuzz_cases import CONFIG, IDS, WEIGHTS, edits, outcome, said
+from helpers import reference
+from helpers.fuzz_cases import CONFIG, IDS, WEIGHTS, edits, outcome, said
+from helpers.model_folders import write_folder
+from helpers.mutations import Edit, edited
 from hypothesis import given
 from hypothesis import strategies as st
-from model_folders import write_folder
-from mutations import Edit, edited
 
 from glasscli.checkpoint.facts import read_facts
 from glasscli.checkpoint.load import load_model
@@ -42,7 +42,9 @@ values = st.one_of(
     st.sampled_from(
         [0, 1, 2, 3, 4, 5, 8, 16, 320, -1, 2**31, 10**12, 10**40, 0.5, 1e-3, 1.0, 4.0, 1e300, math.nan, math.inf]
     ),
-    st.sampled_from(["", "4", "silu", "gelu", "llama", "mistral", "default", "linear", "llama3", "yarn", "\x1b[0m"]),
+    st.sampled_from(
+        ["", "4", "silu", "gelu", "llama", "mistral", "default", "linear", "llama3", "yarn", "longrope", "\x1b[0m"]
+    ),
     st.lists(st.integers(-5, 400), max_size=3),
     st.dictionaries(st.sampled_from(["rope_type", "rope_theta", "factor"]), st.sampled_from(["linear", 2, 100.0])),
 )

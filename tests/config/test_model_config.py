@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from random_llama import LLAMA3_ROPE, settings
+from helpers.random_llama import LLAMA3_ROPE, settings
 
 from glasscli import ConfigError, ModelConfig, RopeScaling, load_config
 
@@ -50,33 +50,44 @@ def test_old_and_new_spellings_of_rope(given: dict[str, Any], expected: RopeScal
     ("change", "message"),
     [
         (
-            {"architectures": ["GPT2LMHeadModel"]},
-            r"architectures is \['GPT2LMHeadModel'\]; glass runs LlamaForCausalLM",
+            {"architectures": ["MixtralForCausalLM"]},
+            'architectures is "MixtralForCausalLM"; glass runs LlamaForCausalLM, Mistral',
         ),
-        ({"model_type": "mistral"}, "model_type is 'mistral'"),
-        ({"hidden_act": "gelu"}, "hidden_act is 'gelu'"),
+        ({"model_type": "mixtral"}, 'model_type is "mixtral"; glass runs llama, mistral'),
+        ({"hidden_act": "gelu"}, 'hidden_act is "gelu"; glass computes a llama with'),
         ({"num_key_value_heads": 3}, r"num_key_value_heads is 3, which does not divide num_attention_heads \(4\)"),
-        ({"num_hidden_layers": 0}, "num_hidden_layers is 0; expected a whole number from 1"),
+        ({"num_hidden_layers": 0}, "num_hidden_layers is 0: expected at least 1"),
         ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000"),
         ({"hidden_size": 32.0}, "hidden_size is 32.0"),
-        ({"hidden_size": True}, "hidden_size is True"),
+        ({"hidden_size": True}, "hidden_size is true"),
         ({"hidden_size": None}, "hidden_size is missing"),
-        ({"hidden_size": 33, "head_dim": None}, "hidden_size 33 is no multiple of num_attention_heads 4"),
-        ({"head_dim": 7}, "head_dim is 7; rotary embeddings turn pairs"),
+        ({"hidden_size": 33, "head_dim": None}, r"hidden_size is 33, which num_attention_heads \(4\) does not divide"),
+        ({"head_dim": 7}, "head_dim is 7: rotary embeddings turn pairs"),
         ({"rms_norm_eps": float("nan")}, "rms_norm_eps is nan"),
-        ({"rms_norm_eps": 10**400}, "rms_norm_eps is 1000"),
-        ({"rms_norm_eps": 1e-320}, "rms_norm_eps is 1e-320; expected a number from 1e-30 to 1e30"),
+        ({"rms_norm_eps": 10**400}, "rms_norm_eps is a number of more than 30 digits"),
+        ({"rms_norm_eps": 1e-320}, "rms_norm_eps is 1e-320: expected a number from 1e-30 to 1e30"),
         ({"rope_parameters": {**LLAMA3_ROPE, "factor": 1e-320}}, "factor is 1e-320"),
-        ({"tie_word_embeddings": "yes"}, "tie_word_embeddings is 'yes'; expected true or false"),
-        ({"eos_token_id": "0"}, "eos_token_id is '0'; expected a token id"),
+        ({"tie_word_embeddings": "yes"}, 'tie_word_embeddings is "yes": expected true or false'),
+        ({"eos_token_id": "0"}, 'eos_token_id is "0": expected a token id'),
         (
-            {"rope_parameters": {"rope_type": "yarn", "factor": 4.0}},
-            "type 'yarn'; glass knows default, linear and llama3",
+            {"rope_parameters": {"rope_type": "proportional", "factor": 4.0}},
+            'type "proportional"; glass knows default, linear, llama3, dynamic, yarn, longrope',
         ),
-        ({"rope_parameters": [1]}, r"rope_parameters is \[1\]; expected an object"),
+        ({"rope_parameters": [1]}, "rope_parameters is a list: expected an object"),
         ({"rope_parameters": {"rope_type": "linear"}}, "factor is missing"),
-        ({"rope_parameters": {**LLAMA3_ROPE, "low_freq_factor": 4.0}}, "low_freq_factor 4.0 must be below"),
-        ({"partial_rotary_factor": 0.5}, "partial_rotary_factor is 0.5"),
+        ({"rope_parameters": {**LLAMA3_ROPE, "low_freq_factor": 4.0}}, "low_freq_factor 4.0, which must be below"),
+        ({"partial_rotary_factor": 0.4}, "partial_rotary_factor is 0.4: 3 of 8 numbers of a head make no pairs"),
+        ({"partial_rotary_factor": 1.5}, "partial_rotary_factor is 1.5: 12 of 8"),
+        (
+            {"rope_parameters": {"rope_type": "longrope", "short_factor": [1.0] * 3, "long_factor": [1.0] * 4}},
+            "short_factor has 3 entries: expected 4, one for each rotated pair",
+        ),
+        (
+            {"rope_parameters": {"rope_type": "longrope", "short_factor": [1.0] * 4, "long_factor": [1.0, 1, 1, "1"]}},
+            'long_factor is "1": expected a number',
+        ),
+        ({"rope_parameters": {"full_attention": {}, "sliding_attention": {}}}, "differs between kinds of layers"),
+        ({"layer_types": ["linear_attention"] * 3}, "layer_types"),
         ({"quantization_config": {"bits": 4}}, "quantization_config is set"),
     ],
 )

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from family_cases import LLAMA
+from helpers.family_cases import LLAMA
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glasscli.config.families import layout
 from glasscli.errors import ConfigError
-from glasscli.specs.attention_kinds import Kind
+from glasscli.specs.attention_specs import CacheSpec
 
 DATA = Path(__file__).parents[1] / "data" / "kv"
 MLA = LLAMA | {"model_type": "deepseek_v3", "kv_lora_rank": 8, "qk_rope_head_dim": 4}
@@ -34,7 +34,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (LLAMA | {"head_dim": -8}, "head_dim"),
     (LLAMA | {"model_type": 7}, "model_type"),
     (LLAMA | {"torch_dtype": "complex64"}, "torch_dtype"),
-    (LLAMA | {"sliding_window": 0}, "sliding_window"),
+    (LLAMA | {"model_type": "mistral", "sliding_window": 0}, "sliding_window"),
     (LLAMA | {"layer_types": ["full_attention"] * 3}, "layer_types"),
     (LLAMA | {"layer_types": ["full_attention"] * 3 + ["warp_attention"]}, "layer_types"),
     (LLAMA | {"layer_types": ["full_attention"] * 3 + ["linear_attention"]}, "layer_types"),
@@ -100,8 +100,8 @@ def test_what_is_no_config_is_refused(config: Any) -> None:
 
 def test_huge_numbers_are_exact() -> None:
     heads = 10**12
-    (kind, *_) = layout(LLAMA | {"num_attention_heads": heads, "num_key_value_heads": heads, "head_dim": 3}).layers
-    assert sum(tensor.rows * tensor.width for tensor in kind.tensors(7)) == 7 * heads * 6
+    (spec, *_) = layout(LLAMA | {"num_attention_heads": heads, "num_key_value_heads": heads, "head_dim": 3}).layers
+    assert sum(tensor.rows * tensor.width for tensor in spec.tensors(7)) == 7 * heads * 6
 
 
 def _configs() -> list[dict[str, Any]]:
@@ -145,8 +145,8 @@ def config_shaped(draw: st.DrawFn) -> dict[str, Any]:
     return config
 
 
-def elements(layers: tuple[Kind, ...], tokens: int) -> int:
-    return sum(tensor.rows * tensor.width for kind in layers for tensor in kind.tensors(tokens, encoder_tokens=3))
+def elements(layers: tuple[CacheSpec, ...], tokens: int) -> int:
+    return sum(tensor.rows * tensor.width for spec in layers for tensor in spec.tensors(tokens, encoder_tokens=3))
 
 
 @settings(max_examples=400, deadline=None)

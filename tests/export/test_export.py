@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dump_cases import PROMPT, tiny, tiny_decode, tiny_dump
+from helpers.dump_cases import PROMPT, STEPS, tiny, tiny_decode, tiny_dump
+from helpers.strict_json import strict
 from safetensors import safe_open
 from safetensors.numpy import load_file
-from strict_json import strict
 
 from glasscli.csv_cell import cell
 from glasscli.errors import UsageError
 from glasscli.export import ENDINGS, check_export, export_dump
 from glasscli.export.document import check_json_size, count_numbers, document
 from glasscli.inspect.dump import SizeError
-from glasscli.inspect.steps import STEPS, step_array
+from glasscli.inspect.steps import step_array
 
 ALL = tuple(STEPS)
 

@@ -12,8 +12,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from browser import Browser
-from dump_cases import PROMPT, tiny, tiny_decode, tiny_dump
+from helpers.browser import Browser
+from helpers.dump_cases import PROMPT, tiny, tiny_decode, tiny_dump
 
 from glasscli.export import export_dump
 from glasscli.export.html import page, page_data, pool_factor

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import numpy as np
 import pytest
-from dump_cases import tiny_dump, tiny_folder
+from helpers.dump_cases import tiny_dump, tiny_folder
 
 from glasscli.errors import OutputError, UsageError
 from glasscli.export import check_export, export_dump

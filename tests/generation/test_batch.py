@@ -82,3 +82,9 @@ def test_an_interruption_keeps_what_there_is(loaded: LoadedModel) -> None:
     batch.interrupt()
     assert [run.finish_reason for run in batch.runs] == ["interrupted"] * 2
     assert [len(run.token_ids) for run in batch.runs] == [3, 2]
+
+
+def test_one_text_is_not_a_list_of_prompts(loaded: LoadedModel) -> None:
+    """ "hi" is no prompt "h" and prompt "i"."""
+    with pytest.raises(UsageError, match="takes a list of prompts"):
+        generate_batch(loaded, "hi")

@@ -1,11 +1,13 @@
 """What each stage of the sampler keeps: by hand, and as Hugging Face's own processors."""
 
 import warnings
+from itertools import accumulate
 
 import numpy as np
 import pytest
-from scripted import logits_of
+from helpers.scripted import logits_of
 
+from glasscli.arrays import Array
 from glasscli.generation.filters import keep_min_p, keep_top_k, keep_top_p, penalize
 from glasscli.generation.sampling import (
     SamplingParams,
@@ -13,7 +15,6 @@ from glasscli.generation.sampling import (
     kept_weights,
     pick,
 )
-from glasscli.model.ops import Array
 
 EVERYTHING = SamplingParams(temperature=1, top_p=1)
 
@@ -76,6 +77,16 @@ def test_top_k_keeps_ties_with_the_last(k: int, expected: list[int]) -> None:
 def test_top_p_keeps_the_fewest_that_reach_it(p: float, expected: list[int]) -> None:
     weights = kept_weights(logits_of(0.05, 0.5, 0.15, 0.3).astype(float), SamplingParams(1, top_p=p))
     assert kept(weights) == expected
+
+
+@pytest.mark.parametrize("hundredths", [(30, 25, 20, 15, 10), (40, 30, 20, 10), (35, 33, 32), (22, 21, 20, 19, 18)])
+def test_a_sum_that_reaches_top_p_but_for_rounding_has_reached_it(hundredths: tuple[int, ...]) -> None:
+    """Shares in whole per cent, as float32 logits: their sums fall short of top-p in the eighth digit."""
+    weights = logits_of(*(n / 100 for n in hundredths)).astype(float)
+    for n_kept, reached in enumerate(accumulate(hundredths), 1):
+        assert kept(kept_weights(weights, SamplingParams(1, top_p=reached / 100))) == list(range(n_kept))
+        more = min(n_kept + 1, len(hundredths))
+        assert kept(kept_weights(weights, SamplingParams(1, top_p=min(1, reached / 100 + 1e-5)))) == list(range(more))
 
 
 def test_top_p_of_equals_keeps_the_lower_ids() -> None:

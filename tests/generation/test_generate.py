@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_folders import byte_level, sentencepiece_like, write_folder
-from random_llama import settings
-from scripted import scripted
+from helpers.model_folders import byte_level, sentencepiece_like, write_folder
+from helpers.random_llama import settings
+from helpers.scripted import scripted
 
 from glasscli import SamplingParams, generate, load_model
 from glasscli.checkpoint.load import LoadedModel
@@ -52,6 +52,18 @@ def test_a_character_cut_off_by_the_end_is_shown_as_such(loaded: LoadedModel) ->
     run = generate(scripted(loaded, half), "x", params=GREEDY, max_new_tokens=2)
     assert texts(run) == ["", "\ufffd"]
     assert run.text == "\ufffd"
+
+
+@pytest.mark.parametrize("n_read", [1, 2, 3])
+@pytest.mark.parametrize("marks", [0, 1, 4])
+def test_a_character_begun_in_the_prompt_is_completed(loaded: LoadedModel, n_read: int, marks: int) -> None:
+    """Its first bytes are in the last tokens of the prompt, perhaps with end marks among them, which are no text."""
+    token_ids = [loaded.tokenizer.encode(byte)[1:] for byte in ("a", "🙂")]
+    (_, face) = token_ids
+    assert len(face) == 3, "a first token of two bytes and two of one"
+    prompt = [*token_ids[0], *face[:n_read], *[END] * marks]
+    run = generate(scripted(loaded, [*face[n_read:], *token_ids[0]]), prompt, params=GREEDY, max_new_tokens=4 - n_read)
+    assert "".join(texts(run)) == ("🙂a" if n_read < 3 else "a")
 
 
 def test_a_text_in_metaspace_keeps_the_space_after_the_prompt(tmp_path: Path) -> None:
@@ -189,7 +201,7 @@ def test_what_a_step_tells_is_what_the_model_says(loaded: LoadedModel) -> None:
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 @pytest.mark.parametrize(
     ("layer", "where", "named"),
-    [(1, "qkv", "layer 1, q"), (1, "down", "layer 2, x"), (2, "down", "after the attention of layer 2")],
+    [(1, "qkv", "layer 1, q"), (1, "down", "layer 1, down"), (2, "down", "layer 2, down")],
 )
 def test_bad_numbers_give_no_text_and_the_first_bad_tensor(
     make_model_folder: Callable[..., Path], bad: float, layer: int, where: str, named: str

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from model_folders import byte_level, write_folder
-from random_llama import settings
+from helpers.model_folders import byte_level, write_folder
+from helpers.random_llama import settings
 
 from glasscli import generate, load_model
 from glasscli.checkpoint.load import LoadedModel
@@ -27,7 +27,7 @@ def test_an_empty_prompt_starts_from_the_beginning_mark_or_is_refused(tmp_path: 
 def test_special_names_in_a_prompt_are_text_unless_asked_for(loaded: LoadedModel) -> None:
     prompt = "hi <|endoftext|> there"
     assert END not in generate(loaded, prompt).prompt.token_ids[1:]
-    assert END in generate(loaded, prompt, special=True).prompt.token_ids[1:]
+    assert END in generate(loaded, prompt, parse_special=True).prompt.token_ids[1:]
 
 
 @pytest.mark.parametrize("token_id", [-1, 320, 10**9])

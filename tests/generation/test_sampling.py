@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers.scripted import logits_of
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import logits_of
 
 from glasscli.errors import GlassError, UsageError
 from glasscli.generation.sampling import (

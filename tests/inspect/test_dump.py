@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dump_cases import PROMPT, tiny, tiny_decode, tiny_dump, write_folder
+from helpers.dump_cases import PROMPT, tiny, tiny_decode, tiny_dump, write_folder
 
 from glasscli.checkpoint.load import load_model
 from glasscli.errors import CheckpointError, UsageError
@@ -20,7 +20,7 @@ from glasscli.inspect.dump import (
     first_not_finite,
     take_rows,
 )
-from glasscli.inspect.steps import STEPS, explain, find_step, source_line, step_array
+from glasscli.inspect.steps import STEPS, explain, find_step, source_line, step_array, steps_of
 from glasscli.model.attention import attend, attend_blocked, causal_mask
 from glasscli.model.rope import rotate
 
@@ -124,7 +124,7 @@ def test_norms_and_position_zero_survive_rotation() -> None:
 def test_a_constant_added_to_all_positions_changes_no_score(shift: int) -> None:
     model, rng = tiny().model, np.random.default_rng(0)
     q, k = (rng.normal(size=(2, 9, 8)).astype(np.float32) for _ in range(2))
-    here, there = model.turns(0, 9), model.turns(shift, shift + 9)
+    here, there = model.rotations(0, 9), model.rotations(shift, shift + 9)
     plain = rotate(q, here) @ rotate(k, here).transpose(0, 2, 1)
     shifted = rotate(q, there) @ rotate(k, there).transpose(0, 2, 1)
     np.testing.assert_allclose(plain, shifted, atol=1e-4)
@@ -190,7 +190,7 @@ def test_a_prompt_past_the_context_is_refused() -> None:
 
 def test_steps_have_shapes_formulas_and_a_line_of_code() -> None:
     dump = tiny_dump()
-    for name, step in STEPS.items():
+    for name, step in steps_of(dump.config).items():
         assert step_array(dump.layers[0], name).ndim == len(step.axes)
         assert step.equation(dump.config)
         assert explain(step, dump.config).count(". ") >= 1
@@ -210,7 +210,9 @@ def test_the_piece_that_finds_a_line_of_code_stands_there_once() -> None:
 
 
 def test_an_unknown_step_lists_those_there_are() -> None:
-    with pytest.raises(UsageError, match="Steps: q, k, v, rope_q, rope_k, cache, scores, mask, softmax, mix, out"):
+    with pytest.raises(
+        UsageError, match="Steps: q, k, v, q_norm, k_norm, rope_q, rope_k, cache, scores, softcap, mask, softmax, mix"
+    ):
         find_step("values")
 
 
@@ -230,7 +232,7 @@ def test_rows_taken_from_a_dump_are_those_of_a_shorter_run() -> None:
     same = dump_attention(tiny(), PROMPT, [1], rows=(4, 7))
     assert (part.start, part.n_queries, part.tokens) == (same.start, same.n_queries, same.tokens)
     assert part.n_prompt == same.n_prompt == 15
-    for name in STEPS:
+    for name in steps_of(part.config):
         ours, theirs = step_array(part.layers[0], name), step_array(same.layers[0], name)
         np.testing.assert_allclose(ours, theirs, atol=ROUNDING, err_msg=name)
     steps = tiny_decode(5)

@@ -21,7 +21,8 @@ def hand_trace() -> LayerTrace:
     mix, pattern = attend(Q, Q, V, mask)
     scores = (Q @ Q.transpose(0, 2, 1) / math.sqrt(2)).astype(np.float32)
     flat = np.zeros((3, 2), np.float32)
-    return LayerTrace(0, 0, flat, flat, Q, Q, V, Q, Q, Q, V, scores, mask, pattern, mix, flat)
+    attention = (flat, flat, Q, Q, V, Q, Q, Q, V, scores, mask, pattern, mix, flat)
+    return LayerTrace(0, 0, *attention, *[flat] * 6)
 
 
 def test_the_example_of_the_readme() -> None:
@@ -32,7 +33,7 @@ def test_the_example_of_the_readme() -> None:
 
 
 def test_without_the_mask_every_query_sees_every_key() -> None:
-    scores, mask, pattern = what_if_pattern(hand_trace(), "no-mask", 2)
+    scores, mask, pattern = what_if_pattern(hand_trace(), "no-mask", 1 / math.sqrt(2))
     assert (pattern > 0).all()
     np.testing.assert_allclose(pattern.sum(axis=-1), 1, atol=1e-6)
     # Row 0: scores 1, 1, 0 over √2, by hand.
@@ -44,7 +45,7 @@ def test_without_the_mask_every_query_sees_every_key() -> None:
 
 
 def test_without_the_scale_scores_are_plain_dot_products() -> None:
-    scores, _, pattern = what_if_pattern(hand_trace(), "no-scale", 2)
+    scores, _, pattern = what_if_pattern(hand_trace(), "no-scale", 1 / math.sqrt(2))
     np.testing.assert_allclose(scores[0], Q[0] @ Q[0].T, atol=1e-6)
     e = math.e
     np.testing.assert_allclose(pattern[0, 1], [e / (e + e**2), e**2 / (e + e**2), 0], atol=1e-6)
@@ -55,13 +56,13 @@ def test_what_ifs_change_nothing_in_the_trace() -> None:
     trace = hand_trace()
     before = trace.scores_HTS.copy()
     for change in ("no-mask", "no-scale"):
-        what_if_pattern(trace, change, 2)
+        what_if_pattern(trace, change, 1 / math.sqrt(2))
     assert np.array_equal(trace.scores_HTS, before)
 
 
 def test_an_unknown_what_if_lists_those_there_are() -> None:
     with pytest.raises(UsageError, match="no-mask, no-scale"):
-        what_if_pattern(hand_trace(), "no-softmax", 2)
+        what_if_pattern(hand_trace(), "no-softmax", 1 / math.sqrt(2))
 
 
 def test_sharpness_of_a_decided_and_an_even_head() -> None:
@@ -71,6 +72,15 @@ def test_sharpness_of_a_decided_and_an_even_head() -> None:
     assert (decided.entropy_bits, decided.largest, decided.saturated, decided.gradient) == (0, 1, 1, 0)
     even = sharpness(scores, mask, np.array([[1.0, 0], [0.5, 0.5]]), 0)
     assert (even.entropy_bits, even.largest, even.saturated, even.gradient) == (1, 0.5, 0, 0.5)
+
+
+@pytest.mark.parametrize(("largest", "share"), [(0.5, 0), (0.9, 0), (0.989, 0), (0.991, 0.5), (1.0, 0.5)])
+def test_a_row_has_decided_past_99_per_cent(largest: float, share: float) -> None:
+    """The screen's column is called `> .99`. Row 0, which sees itself alone, is no decision and is left out."""
+    pattern = np.array([[1, 0, 0], [0.5, 0.5, 0], [1 - largest, largest, 0]])
+    facts = sharpness(np.zeros((3, 3)), causal_mask(3, 3, 0), pattern, 0)
+    assert facts.saturated == share
+    assert facts.largest == pytest.approx((0.5 + max(largest, 1 - largest)) / 2)
 
 
 def test_scores_whose_weight_is_lost_to_rounding_count_in_their_spread() -> None:

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from glasscli import attend, attend_blocked, causal_mask
-from glasscli.config.model_config import RopeScaling
-from glasscli.model.rope import frequencies, half_split_order, pair_order, rotate, turns
+from glasscli import UsageError, attend, attend_blocked, causal_mask
+from glasscli.config.rotary import RopeScaling
+from glasscli.model.rope import frequencies, half_split_order, pair_order, rotate, rotations
 
 RNG = np.random.default_rng(0)
 
@@ -79,18 +79,18 @@ def test_rotation_by_hand() -> None:
     """E = 4, theta 100: frequencies 1 and 1/10. Pair (1, 0) at position 2 becomes (cos 2, sin 2)."""
     np.testing.assert_allclose(frequencies(RopeScaling(theta=100.0), 4), [1, 0.1], rtol=1e-6)
     head = np.array([[1, 0, 0, 1]], np.float32)  # pairs adjacent
-    turned = rotate(head, turns(np.array([1, 0.1], np.float32), 2, 3))
+    turned = rotate(head, rotations(np.array([1, 0.1], np.float32), 2, 3))
     np.testing.assert_allclose(turned, [[math.cos(2), math.sin(2), -math.sin(0.2), math.cos(0.2)]], atol=1e-6)
 
 
 def test_rotation_keeps_norms_and_position_zero_and_sees_distances_only() -> None:
     frequency = frequencies(RopeScaling(), 8)
     q, k = random(4, 6, 8), random(4, 6, 8)
-    turned = rotate(q, turns(frequency, 0, 6))
+    turned = rotate(q, rotations(frequency, 0, 6))
     np.testing.assert_array_equal(turned[:, 0], q[:, 0])
     np.testing.assert_allclose(np.linalg.norm(turned, axis=-1), np.linalg.norm(q, axis=-1), rtol=1e-6)
-    near = rotate(q, turns(frequency, 0, 6)) @ rotate(k, turns(frequency, 0, 6)).transpose(0, 2, 1)
-    far = rotate(q, turns(frequency, 90, 96)) @ rotate(k, turns(frequency, 90, 96)).transpose(0, 2, 1)
+    near = rotate(q, rotations(frequency, 0, 6)) @ rotate(k, rotations(frequency, 0, 6)).transpose(0, 2, 1)
+    far = rotate(q, rotations(frequency, 90, 96)) @ rotate(k, rotations(frequency, 90, 96)).transpose(0, 2, 1)
     np.testing.assert_allclose(near, far, atol=1e-4)
 
 
@@ -104,4 +104,45 @@ def test_angles_are_float32() -> None:
     frequency = frequencies(RopeScaling(), 32)
     assert frequency.dtype == np.float32
     position = np.float32(2047) * frequency[1]
-    assert turns(frequency, 2047, 2048)[0, 1] == np.complex64(complex(np.cos(position), np.sin(position)))
+    assert rotations(frequency, 2047, 2048)[0, 1] == np.complex64(complex(np.cos(position), np.sin(position)))
+
+
+def test_attend_takes_any_further_axes_in_front() -> None:
+    q, k, v = random(2, 4, 3, 8), random(2, 2, 5, 8), random(2, 2, 5, 8)
+    mask = causal_mask(3, 5, 2)
+    mixed, pattern = attend(q, k, v, mask)
+    assert (mixed.shape, pattern.shape) == ((2, 4, 3, 8), (2, 4, 3, 5))
+    for b in range(2):
+        alone, shares = attend(q[b], k[b], v[b], mask)
+        np.testing.assert_allclose(mixed[b], alone, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(pattern[b], shares, rtol=0, atol=1e-6)
+
+
+def test_a_narrower_mask_speaks_of_the_last_keys() -> None:
+    q, k, v = random(4, 3, 8), random(2, 7, 8), random(2, 7, 8)
+    whole, _ = attend(q, k, v, causal_mask(3, 7, 4))
+    np.testing.assert_allclose(attend(q, k, v, causal_mask(3, 3, 0))[0], whole, rtol=0, atol=1e-6)
+    undivided, weights = attend(q, k, v, causal_mask(3, 3, 0), divide=False)
+    np.testing.assert_allclose(undivided, whole, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(weights.max(axis=-1), 1)
+
+
+@pytest.mark.parametrize(
+    ("q", "k", "message"),
+    [
+        ((4, 3, 8), (3, 3, 8), "3 key/value heads can't be shared evenly by 4 query heads"),
+        ((3, 8), (3, 8), r"queries \[3, 8\] and keys \[3, 8\] need the axes heads, tokens, head width"),
+        ((4, 3, 8), (2, 3, 6), "queries are 8 wide and keys 6"),
+    ],
+)
+def test_heads_that_do_not_go_together_are_refused(q: tuple[int, ...], k: tuple[int, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        attend(random(*q), random(*k), random(*k), None)
+
+
+def test_a_cap_bends_scores() -> None:
+    """Gemma 2: cap · tanh(score / cap), by hand for one query and two keys."""
+    q, k = np.array([[[3.0]]], np.float32), np.array([[[2.0], [0.0]]], np.float32)
+    _, pattern = attend(q, k, k, None, scale=1.0, softcap=4.0)
+    first = 4 * math.tanh(6 / 4)
+    np.testing.assert_allclose(pattern[0, 0, 0], math.exp(first) / (math.exp(first) + 1), rtol=1e-6)

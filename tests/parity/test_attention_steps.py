@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_llama import KINDS, settings, tensors, token_ids
+from helpers.dump_cases import STEPS
+from helpers.random_llama import KINDS, settings, tensors, token_ids
 
 from glasscli import Llama, ModelConfig, load_model
 from glasscli.checkpoint.load import LoadedModel, shipped_folder
 from glasscli.export import export_dump
 from glasscli.inspect.dump import Dump, dump_attention, dump_decode
-from glasscli.inspect.steps import STEPS, step_array
+from glasscli.inspect.steps import step_array
 
 CLOSE = 2e-5  # absolute for numbers around 1, relative for larger ones
 STORY = "Once upon a time, there was a little girl named Lily. She saw a big dog. The dog saw Lily and ran to"
@@ -114,7 +115,8 @@ def random_model(kind: str) -> tuple[LoadedModel, Any]:
     config = settings(**KINDS[kind])
     weights = tensors(config)
     ours = Llama(ModelConfig.from_dict(config), {name: value.copy() for name, value in weights.items()})
-    return LoadedModel(Path(kind), ours.config, ours, load_model().tokenizer), reference(config, weights)
+    shipped = load_model()
+    return LoadedModel(shipped.checkpoint, ours.config, ours, shipped.tokenizer), reference(config, weights)
 
 
 @pytest.mark.parametrize("kind", ["mha", "gqa", "mqa", "head_dim", "biases", "linear", "llama3"])

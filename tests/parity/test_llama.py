@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_llama import KINDS, settings, tensors, token_ids
+from helpers.random_llama import KINDS, settings, tensors, token_ids
 
 from glasscli import Llama, ModelConfig, load_model
 from glasscli.checkpoint.load import shipped_folder

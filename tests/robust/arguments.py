@@ -6,8 +6,8 @@ from random import Random
 from typing import Any
 
 import typer
-from model_folders import write_folder
-from random_llama import settings
+from helpers.model_folders import write_folder
+from helpers.random_llama import settings
 
 from glasscli.cli.app import COMMANDS
 from robust.inside import Inside
@@ -36,7 +36,7 @@ PLACES = (
 def options_of(name: str) -> list[Any]:
     """The parameters of a command, as its parser knows them."""
     app = typer.Typer(add_completion=False)
-    app.command(name)(import_module(f"glasscli.cli.{COMMANDS[name][0]}").command)
+    app.command(name)(import_module(f"glasscli.cli.commands.{COMMANDS[name][0]}").command)
     return list(typer.main.get_command(app).params)
 
 
@@ -94,8 +94,11 @@ def _given(option: Any, rng: Random) -> list[str]:
     if option.is_flag:
         return [flag]
     kind = option.type
-    if rng.random() < 0.4 and getattr(kind, "choices", None):
-        return [flag, rng.choice([str(getattr(choice, "value", choice)) for choice in kind.choices])]
+    choices = [str(getattr(choice, "value", choice)) for choice in getattr(kind, "choices", None) or ()]
+    if "|" in (option.metavar or ""):  # one that parses its words itself: `<vllm|llama.cpp>`
+        choices = option.metavar.strip("<>").split("|")
+    if choices and rng.random() < 0.4:
+        return [flag, rng.choice(choices)]
     if kind.name in ("path", "file") or "--prompts" in flags or "--config" in flags:
         return [flag, rng.choice(PLACES if rng.random() < 0.9 else WORDS)]
     value = rng.choice(WORDS if rng.random() < 0.8 else PLACES)

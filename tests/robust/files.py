@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from cli.terminal import glass
-from model_folders import byte_level, sentencepiece_like, write_folder
-from mutations import HOSTILE, edited, some_edits, swap_values
-from random_llama import KINDS, settings
+from helpers.model_folders import byte_level, sentencepiece_like, write_folder
+from helpers.mutations import HOSTILE, edited, some_edits, swap_values
+from helpers.random_llama import KINDS, settings
+from helpers.terminal import glass
 from safetensors.numpy import load_file, save_file
 
 from robust.inside import Inside, Run

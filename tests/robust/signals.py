@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from cli.terminal import GLASS, Terminal, environment
-from model_folders import write_folder
+from helpers.model_folders import write_folder
+from helpers.terminal import GLASS, Terminal, environment
 
 from robust.judge import faults
 from robust.tally import Tally

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
-from cli.terminal import GLASS, environment
-from model_folders import write_folder
+from helpers.model_folders import write_folder
+from helpers.terminal import GLASS, environment
 
 from robust.judge import faults
 from robust.tally import Tally

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import tokenizers
+from helpers.model_folders import byte_level
 from hypothesis import given
 from hypothesis import strategies as st
-from model_folders import byte_level
 from tokenizers import Regex, normalizers, pre_tokenizers
 
 from glasscli.errors import TokenizerError

@@ -2,7 +2,7 @@
 
 import pytest
 import tokenizers
-from model_folders import TEXTS, sentencepiece_like
+from helpers.model_folders import TEXTS, sentencepiece_like
 
 from glasscli.errors import TokenizerError
 from glasscli.tokenizer.merges import merges

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import tokenizers
+from helpers.model_folders import END, TEXTS, byte_level
 from hypothesis import given
 from hypothesis import strategies as st
-from model_folders import END, TEXTS, byte_level
 
 from glasscli.errors import TokenizerError, UsageError
 from glasscli.tokenizer.tokenizer import Tokenizer, load_tokenizer
@@ -104,7 +104,7 @@ def test_a_special_token_in_mid_stream_is_not_shown(tokenizer: Tokenizer) -> Non
 
 def test_special_tokens_in_a_text_are_text_unless_asked_for(tokenizer: Tokenizer) -> None:
     text = f"hi {END} there"
-    plain, parsed = tokenizer.encode(text), tokenizer.encode(text, special=True)
+    plain, parsed = tokenizer.encode(text), tokenizer.encode(text, parse_special=True)
     assert plain.count(0) == 1  # the one that the template puts in front
     assert parsed.count(0) == 2
     assert tokenizer.decode(plain) == text

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_folders import byte_level
+from helpers.model_folders import byte_level
 
 from glasscli.errors import TokenizerError
 from glasscli.tokenizer.tokenizer import load_tokenizer

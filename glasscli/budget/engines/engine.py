@@ -1,28 +1,61 @@
-"""What each engine allocates for one layer: the part every engine shares, and the two that pad nothing.
+"""What there is to know of an engine, and what all of them share: options, dtypes, refusals.
 
 An `Engine` turns one part of one layer (already split over tensor-parallel ranks) into bytes for a number of
-sequences. `logical` is the mathematics; `transformers` what its cache classes hold. vLLM and llama.cpp, which
-have rules of their own, live in `vllm` and `llama_cpp`.
+sequences. Each engine is a module (or a small package) beside this one: its name, its options, the dtypes it has,
+what it allocates, what it says of a plan; a `Server` also how it is told of one, a `Paged` one how its pool divides.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
-from glasscli.budget.dtypes import dtype_named, row_bytes
-from glasscli.budget.engines import hf_cache
-from glasscli.budget.request import Request
-from glasscli.errors import ConfigError
-from glasscli.specs.attention_kinds import CompressedAttention, Kind, Tensor
+from glasscli.dtypes import dtype_named, row_bytes
+from glasscli.errors import ConfigError, UsageError
+from glasscli.specs.cache_spec import CacheSpec, Tensor
+
+if TYPE_CHECKING:
+    from glasscli.budget.questions import Settings
+    from glasscli.budget.request import Request
 
 Held = dict[str, int]  # role of a tensor (k, v, latent, state, …) → bytes
+Rule = TypeVar("Rule")
 STATE_ROLES = ("conv", "state")
-CROSS_ROLES = ("cross_k", "cross_v")
+
+
+class Option(NamedTuple):
+    """One setting of an engine: its type, what the engine does when nobody sets it, and one line of help.
+
+    A number is at least `least`, a word one of `choices`. `flag` gives the words that tell the engine's command
+    line of a value; None: that command line can't be told.
+    """
+
+    type: type
+    default: Any
+    says: str
+    least: int = 1
+    choices: tuple[str, ...] = ()
+    flag: Callable[[Any], list[str]] | None = None
+
+    def check(self, name: str, value: Any) -> None:
+        """Raises UsageError if `value` is none that `name` can have."""
+        if type(value) is not self.type:
+            expected = {bool: "true or false", int: "a whole number"}.get(self.type, "a word")
+            raise UsageError(f"{name} is {value!r}; it is {expected}")
+        if isinstance(value, int) and self.type is int and value < self.least:
+            raise UsageError(f"{name} is {value}; it is at least {self.least}")
+        if self.choices and value not in self.choices:
+            raise UsageError(f"{name} is {value!r}; known are {' and '.join(self.choices)}")
+
+
+DRAFT = Option(int, 0, "layers of a draft or multi-token-prediction head, each like the model's last full layer", 0)
+BLOCK_SAYS = "tokens a page holds; what is held is rounded up to whole pages"
 
 
 @dataclass(frozen=True)
 class Dtypes:
-    """The dtype of each role. None for `conv` or `state`: whatever the layer's kind says, else `model`."""
+    """The dtype of each role. None for `conv` or `state`: whatever the layer's spec says, else `model`."""
 
     model: str
     k: str
@@ -33,35 +66,141 @@ class Dtypes:
 
     def of(self, tensor: Tensor) -> str:
         """The dtype `tensor` is stored in."""
-        if tensor.role == "state":
-            return self.state or tensor.dtype or self.model
-        if tensor.role == "conv":
-            return self.conv or tensor.dtype or self.model
-        if tensor.role == "index":
-            return self.index
-        return self.v if tensor.role in ("v", "cross_v") else self.k
+        match tensor.role:
+            case "k" | "latent" | "cross_k":
+                return self.k
+            case "v" | "cross_v":
+                return self.v
+            case "index":
+                return self.index
+            case "conv":
+                return self.conv or tensor.dtype or self.model
+            case "state":
+                return self.state or tensor.dtype or self.model
+        raise AssertionError(f"no dtype is chosen for the role {tensor.role!r}")
 
     def row(self, tensor: Tensor) -> int:
         """Bytes of one row of `tensor`."""
         return row_bytes(self.of(tensor), tensor.width // tensor.heads, tensor.heads)
 
 
-class Engine(Protocol):
-    """What a plan asks an engine. `span` tokens are the step in which what it allocates grows."""
+class Engine(ABC):
+    """One engine, made for one request and the parts of its layers that keep anything, as one rank has them.
 
-    span: int
-    dtypes: Dtypes
+    A new engine is a subclass in a module of its own, listed in `engines/__init__.py`: it says everything that is
+    declared or abstract here, or is not taken.
 
-    def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
+    Attributes:
+        name: how requests and documents call it; `title`: how sentences do.
+        options: its settings, by their own names.
+        other_dtypes: what else it could keep keys and values in, for comparison.
+        dtypes: what it keeps this request in.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    options: ClassVar[Mapping[str, Option]]
+    other_dtypes: ClassVar[tuple[str, ...]]
+
+    def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
+        """A subclass goes on from here: pages, rules. Raises ConfigError for what the engine has no rule for."""
+        self.request = request
+        self.parts = parts
+        self.dtypes = self.choose_dtypes()
+
+    @abstractmethod
+    def choose_dtypes(self) -> Dtypes:
+        """What it keeps each role in. Raises ConfigError, with the field, for a dtype that it has no cache in."""
+
+    @property
+    @abstractmethod
+    def span(self) -> int:
+        """Tokens of the step in which what it allocates grows."""
+
+    @abstractmethod
+    def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
         """Bytes of each role that one layer's `part` takes for all `sequences` of one replica."""
-        ...
 
+    @abstractmethod
     def notes(self) -> tuple[str, ...]:
         """What was assumed and where it differs from the mathematics, a line each."""
-        ...
+
+    def places(self, counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
+        """How many layers of each part a stage sets aside room for: as many as there are, unless it groups them."""
+        return counts
+
+    def idle(self, counts: Mapping[CacheSpec, int], size: Mapping[CacheSpec, int]) -> tuple[str, ...]:
+        """Lines about what it sets aside and does not use, given the layers of each part and the bytes of one."""
+        return ()
 
 
-def choose_dtypes(request: Request) -> Dtypes:
+class Server(Engine):
+    """An engine with a program that serves a model, which can be told of a plan.
+
+    `loads` is what it is given to load where the user names nothing; `loads_folders`: it may be a config's folder.
+    """
+
+    loads: ClassVar[str]
+    loads_folders: ClassVar[bool]
+
+    @classmethod
+    @abstractmethod
+    def command_line(cls, served: "Served") -> list[str]:
+        """The words of the command that serves a plan. Raises ConfigError for whatever it can't be told."""
+
+    @classmethod
+    def flags(cls, options: Mapping[str, Any]) -> list[str]:
+        """The words for the engine's own settings; one that has no flag is refused."""
+        words: list[str] = []
+        for name, value in options.items():
+            flag = cls.options[name].flag if name in cls.options else None
+            if flag is None:
+                raise ConfigError(f"{cls.title}'s command line has no flag for {name}", name)
+            words += flag(value)
+        return words
+
+
+class Served(NamedTuple):
+    """A plan to be told to a server: what was asked, keys stored as `k` and values as `v`.
+
+    `model` is what is to be loaded; `model_dtype` the cache's dtype when nobody says one, empty where the checkpoint
+    fixes another; `available` the bytes for the cache on one rank, if they are fixed.
+    """
+
+    settings: "Settings"
+    k: str
+    v: str
+    model: str
+    model_dtype: str
+    available: int | None = None
+
+
+class Capacity(NamedTuple):
+    """An engine's own account of a device: blocks of its pool, blocks that one request takes."""
+
+    page_tokens: int
+    n_blocks: int
+    blocks_per_request: int
+
+    @property
+    def concurrency(self) -> Fraction:
+        """How many requests fit side by side, as the engine logs it."""
+        return Fraction(self.n_blocks, self.blocks_per_request)
+
+    def tokens(self, max_model_len: int) -> int:
+        """The size of the cache in tokens, as the engine logs it."""
+        return self.n_blocks * max_model_len // self.blocks_per_request
+
+
+class Paged(Engine):
+    """An engine whose pool on a device is blocks of pages."""
+
+    @abstractmethod
+    def capacity(self, layers: Iterable[tuple[CacheSpec, int]], tokens: int, budget_bytes: int) -> Capacity:
+        """How it would divide `budget_bytes` for requests of `tokens`; `layers` are parts and how many of each."""
+
+
+def choose_dtypes(request: "Request") -> Dtypes:
     """The dtypes of a request as mathematics takes them: those asked for, else the config's, else the model's."""
     model = dtype_named(request.layout.dtype).name
     usual = request.layout.kv_dtype_hint or model
@@ -72,93 +211,22 @@ def choose_dtypes(request: Request) -> Dtypes:
     return Dtypes(model, k, v, dtype_named(index).name, state=state)
 
 
-def as_mathematics(request: Request, dtypes: Dtypes, **more: Any) -> Request:
-    """What `request` needs in `dtypes` with no engine's padding; one unsplit copy, up to what `more` sets."""
-    return Request(
-        request.logical or request.layout,
-        request.tokens,
-        request.batch,
-        k_dtype=dtypes.k,
-        v_dtype=dtypes.v,
-        index_dtype=dtypes.index,
-        encoder_tokens=request.encoder,
-        **more,
-    )
+def rule_for(rules: Mapping[type[CacheSpec], Rule], part: CacheSpec, title: str, request: "Request") -> Rule:
+    """What an engine does with `part`, by its class alone: what a subclass needs is not guessed from its base.
+
+    Raises ConfigError, which names the kind, where the engine has no rule for it.
+    """
+    if type(part) not in rules:
+        raise refuse(title, request, part)
+    return rules[type(part)]
 
 
 def refuse(
-    engine: str, request: Request, part: Kind, why: str = "what it allocates for such layers is not known"
+    title: str, request: "Request", part: CacheSpec, why: str = "what it allocates for such layers is not known"
 ) -> ConfigError:
     """The refusal of a layer whose rule in this engine is not known."""
     model = request.layout.model_type or "this model"
-    return ConfigError(f"{engine}: {model} has {part.name} layers; {why}", "engine")
-
-
-class Logical:
-    """The mathematics: every row that is needed, nothing padded unless a page is asked for."""
-
-    def __init__(self, request: Request, layers: tuple[Kind, ...]) -> None:
-        self.request = request
-        self.dtypes = choose_dtypes(request)
-        self.page: int = request.option("block_size") if request.engine == "logical" else 1
-        self.span = self.page
-
-    def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
-        held: Held = {}
-        for position, tensor in enumerate(part.tensors(tokens, self.request.encoder)):
-            rows = tensor.rows
-            if tensor.role in STATE_ROLES:
-                rows *= sequences
-            else:
-                rows = up(rows, self.page)
-                shared = self.shared_rows(part, position, rows, tokens) if tensor.role not in CROSS_ROLES else 0
-                rows = shared + sequences * (rows - shared)
-            held[tensor.role] = held.get(tensor.role, 0) + rows * self.dtypes.row(tensor)
-        return held
-
-    def shared_rows(self, part: Kind, position: int, rows: int, tokens: int) -> int:
-        """Rows of one sequence that belong to the prefix all sequences share, in whole pages."""
-        prefix = min(self.request.prefix_shared, tokens) // self.page * self.page
-        if isinstance(part, CompressedAttention) and position > 0:
-            return min(rows, prefix // (part.ratio or 1))
-        return max(0, rows - (up(tokens, self.page) - prefix))
-
-    def notes(self) -> tuple[str, ...]:
-        if self.page > 1:
-            return (f"lengths are rounded up to pages of {self.page} tokens",)
-        return ()
-
-
-class Transformers(Logical):
-    """What `transformers` keeps in its cache objects, one tensor for all sequences.
-
-    It keeps them in the model's dtype, also where the config names another for engines that serve it.
-    """
-
-    def __init__(self, request: Request, layers: tuple[Kind, ...]) -> None:
-        super().__init__(request, layers)
-        if request.prefix_shared:
-            raise ConfigError("transformers holds every sequence's tokens: no prefix is shared", "prefix_shared")
-        model = self.dtypes.model
-        k, v = (dtype_named(name or model).name for name in (request.k_dtype, request.v_dtype))
-        self.dtypes = replace(self.dtypes, k=k, v=v, index=dtype_named(request.index_dtype or k).name)
-        for field, name in (("k_dtype", k), ("v_dtype", v)):
-            if name not in ("f32", "f16", "bf16", "f64"):
-                raise ConfigError(f"transformers: the size of a cache in {name} is not known", field)
-
-    def hold(self, part: Kind, tokens: int, sequences: int) -> Held:
-        held: Held = {}
-        for tensor in hf_cache.held(part, tokens, self.request.encoder):
-            dtype = tensor.dtype or self.dtypes.of(tensor)
-            size = sequences * tensor.rows * row_bytes(dtype, tensor.width // tensor.heads, tensor.heads)
-            held[tensor.role] = held.get(tensor.role, 0) + size
-        return held
-
-    def notes(self) -> tuple[str, ...]:
-        hint = self.request.layout.kv_dtype_hint
-        if hint and self.request.k_dtype is None:
-            return (f"transformers keeps {self.dtypes.k}; the config's {hint} cache is for engines that serve it",)
-        return ()
+    return ConfigError(f"{title}: {model} has {part.name} layers; {why}", "engine")
 
 
 def up(count: int, step: int) -> int:

@@ -13,12 +13,12 @@ from glasscli.config.families.nested import text_part
 from glasscli.config.families.remote_code_models import OWN_CODE
 from glasscli.config.families.table import FAMILIES
 from glasscli.errors import ConfigError
-from glasscli.specs.attention_kinds import Kind, NoCache
+from glasscli.specs.attention_specs import CacheSpec, NoCache
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What a model keeps: one kind per layer, in model order (`NoCache` where a layer keeps nothing).
+    """What a model keeps: one spec per layer, in model order (`NoCache` where a layer keeps nothing).
 
     `dtype` is the model's ("bf16", "f16", "f32"). `kv_dtype_hint` is the cache's where the checkpoint's
     quantisation fixes it (kv_cache_scheme, kv_cache_quant_algo), else None; `state_dtype_hint` that of
@@ -26,7 +26,7 @@ class Layout:
     """
 
     model_type: str
-    layers: tuple[Kind, ...]
+    layers: tuple[CacheSpec, ...]
     dtype: str = "bf16"
     n_heads: int | None = None
     max_positions: int | None = None
@@ -40,10 +40,26 @@ class Layout:
         return len(self.layers)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """A config read once: the fields of the part that generates text, and what its layers keep."""
+
+    fields: Fields
+    layout: Layout
+
+
 def layout(config: Mapping[str, Any], engine: str = "logical") -> Layout:
     """The layout of the model that `config` describes, as `engine` builds it.
 
     Raises ConfigError, naming the field, for whatever is missing, malformed or unknown.
+    """
+    return read_model(config, engine).layout
+
+
+def read_model(config: Mapping[str, Any], engine: str = "logical") -> Reading:
+    """The layout of the model that `config` describes, and the fields to read more from.
+
+    Raises ConfigError as `layout`.
     """
     if not isinstance(config, Mapping):
         raise ConfigError("a config is a JSON object, not a list or a single value")
@@ -52,7 +68,7 @@ def layout(config: Mapping[str, Any], engine: str = "logical") -> Layout:
     refusals.check_root(root)
     refusals.check(read, model_type, model_type in FAMILIES or model_type in OWN_CODE)
     made = layers_of(read, family or Family(prepare=seq2seq.usual(read)))
-    if all(isinstance(kind, NoCache) for kind in made):
+    if all(isinstance(spec, NoCache) for spec in made):
         read.refuse("num_hidden_layers", "leaves no layer with a cache")
     found = Layout(
         model_type,
@@ -64,7 +80,7 @@ def layout(config: Mapping[str, Any], engine: str = "logical") -> Layout:
         state_dtype_hint=dtype.state_hint(read),
         encoder_tokens=read.integer("max_source_positions", default=None) if model_type == "whisper" else None,
     )
-    return replace(found, notes=tuple(root.notes))
+    return Reading(read, replace(found, notes=tuple(root.notes)))
 
 
 def _optional(read: Fields, names: tuple[str, ...]) -> int | None:

@@ -8,7 +8,9 @@ from typing import Any
 
 from glasscli.config.families.fields import Fields, shown
 
-NAMES = {"float32": "f32", "float": "f32", "float16": "f16", "half": "f16", "bfloat16": "bf16"}
+NAMES = {
+    "float32": "f32", "float": "f32", "float16": "f16", "half": "f16", "bfloat16": "bf16", "float64": "f64",
+}  # fmt: skip
 
 
 def named(read: Fields, field: str) -> str:

@@ -19,7 +19,7 @@ from glasscli.config.families.geometry import (
     sliding,
 )
 from glasscli.config.families.recurrent import Build, short_conv
-from glasscli.specs.attention_kinds import Kind, NoCache
+from glasscli.specs.attention_specs import CacheSpec, NoCache
 
 STANDARD: Mapping[str, Build] = {
     "full_attention": full,
@@ -38,19 +38,19 @@ class Family:
 
     prepare: translates names, or fills in what is derived, before anything is read.
     pattern: which layer is of which type, where `types_in` (a list in the config) is absent.
-    kinds: what a type of layer is, on top of `STANDARD`.
+    specs: what a type of layer is, on top of `STANDARD`.
     finish: changes the layers as a whole: loops that repeat them, layers that share a cache.
     """
 
     pattern: patterns.Pattern = patterns.uniform
-    kinds: Mapping[str, Build] = field(default_factory=dict)
+    specs: Mapping[str, Build] = field(default_factory=dict)
     prepare: Callable[[Fields], Fields] | None = None
-    finish: Callable[[Fields, list[Kind]], list[Kind]] | None = None
+    finish: Callable[[Fields, list[CacheSpec]], list[CacheSpec]] | None = None
     types_in: tuple[str, ...] = ("layer_types", "layers_block_type")
 
 
-def layers(read: Fields, family: Family) -> list[Kind]:
-    """One kind for each layer of the model that `read` describes."""
+def layers(read: Fields, family: Family) -> list[CacheSpec]:
+    """One spec for each layer of the model that `read` describes."""
     read = read.over({name: None for name in WINDOW if read.config.get(name) == -1})  # some say -1 for none
     if family.prepare:
         read = family.prepare(read)
@@ -120,7 +120,7 @@ def listed_values(read: Fields, n: int) -> dict[int, Mapping[str, Any]]:
     return {i: {name: values[i] for name, values in lists.items()} for i in range(n)} if lists else {}
 
 
-def share_last(read: Fields, made: list[Kind]) -> list[Kind]:
+def share_last(read: Fields, made: list[CacheSpec]) -> list[CacheSpec]:
     """Layers at the end that read the caches of earlier ones (Gemma 3n and 4)."""
     shared: int = read.integer("num_kv_shared_layers", default=0, least=0)
     if not shared:
@@ -130,10 +130,10 @@ def share_last(read: Fields, made: list[Kind]) -> list[Kind]:
     return made[: len(made) - shared] + [NoCache("shares an earlier layer's")] * shared
 
 
-def _layer(read: Fields, family: Family, word: str, i: int) -> Kind:
-    build = family.kinds.get(word) or STANDARD.get(word)
+def _layer(read: Fields, family: Family, word: str, i: int) -> CacheSpec:
+    build = family.specs.get(word) or STANDARD.get(word)
     if build is None:
-        known = ", ".join(sorted({*STANDARD, *family.kinds}))
+        known = ", ".join(sorted({*STANDARD, *family.specs}))
         where = next((name for name in family.types_in if read.has(name)), family.types_in[0])
         read.refuse(where, f"says {shown(word)} for layer {i}: expected one of {known}")
     return build(read, i)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from glasscli.errors import ConfigError
+from glasscli.untrusted_files import plain
 
 MISSING: Any = object()
 MAX_LAYERS = 100_000
@@ -88,6 +89,28 @@ class Fields:
             self.refuse(field, f"is {value}: expected at least {least}")
         return value
 
+    def positive(self, name: str, default: float | None = MISSING) -> Any:
+        """A number that float32 can divide by and multiply with; refused where absent unless there is a `default`."""
+        value = self.get(name)
+        if value is None:
+            if default is MISSING:
+                self.refuse(name, "is missing: expected a number")
+            return default
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 1e-30 <= value <= 1e30:  # past these, float32 would divide by zero or overflow
+            self.refuse(name, f"is {shown(value)}: expected a number from 1e-30 to 1e30")
+        return float(value)
+
+    def token_ids(self, name: str, vocab_size: int) -> tuple[int, ...]:
+        """The ids of a token id, a list of them, or null: each once, and only those below `vocab_size`."""
+        value = self.get(name)
+        ids = [] if value is None else value if isinstance(value, list) else [value]
+        for token_id in ids:
+            if isinstance(token_id, bool) or not isinstance(token_id, int):
+                self.refuse(name, f"is {shown(value)}: expected a token id, a list of them, or null")
+        # Some folders name ids past the embedding (added tokens that were never trained): they can't be produced.
+        return tuple(token_id for token_id in dict.fromkeys(ids) if 0 <= token_id < vocab_size)
+
     def flag(self, name: str, default: bool = False) -> bool:
         """True or false; `default` where it is absent or null."""
         value = self.get(name)
@@ -149,7 +172,7 @@ def shown(value: Any) -> str:
     elif value is None:
         text = "null"
     elif isinstance(value, str):
-        text = f'"{value}"'
+        text = f'"{plain(value)}"'
     elif isinstance(value, Mapping):
         text = "an object"
     elif isinstance(value, list):

@@ -5,10 +5,10 @@ layer's number. The names a quantity goes by stand in one place, the oldest mode
 """
 
 from glasscli.config.families.fields import Fields, shown
-from glasscli.specs.attention_kinds import (
+from glasscli.specs.attention_specs import (
+    CacheSpec,
     ChunkedAttention,
     FullAttention,
-    Kind,
     LatentAttention,
     NoCache,
     SlidingAttention,
@@ -78,7 +78,7 @@ def is_latent(read: Fields) -> bool:
     return read.get("kv_lora_rank") is not None and read.flag("use_mla", True)
 
 
-def full(read: Fields, layer: int) -> Kind:
+def full(read: Fields, layer: int) -> CacheSpec:
     """Attention over everything: a latent row where the config has a `kv_lora_rank`, else keys and values."""
     if is_latent(read):
         return latent(read, layer)
@@ -86,7 +86,7 @@ def full(read: Fields, layer: int) -> Kind:
     return FullAttention(n_kv_heads(read), k_dim, value_dim(read, k_dim))
 
 
-def sliding(read: Fields, layer: int) -> Kind:
+def sliding(read: Fields, layer: int) -> CacheSpec:
     """Attention over a window, with the geometry that `swa_` fields give such layers."""
     size = window_size(read)
     if is_latent(read):
@@ -99,14 +99,14 @@ def sliding(read: Fields, layer: int) -> Kind:
     return SlidingAttention(n_kv_heads(read), k_dim, value_dim(read, k_dim), size)
 
 
-def chunked(read: Fields, layer: int) -> Kind:
+def chunked(read: Fields, layer: int) -> CacheSpec:
     """Attention within a chunk (Llama 4)."""
     k_dim = head_dim(read)
     size = read.integer("attention_chunk_size")
     return ChunkedAttention(n_kv_heads(read), k_dim, value_dim(read, k_dim), size)
 
 
-def latent(read: Fields, layer: int, size: int | None = None, index_dim: int = 0) -> Kind:
+def latent(read: Fields, layer: int, size: int | None = None, index_dim: int = 0) -> CacheSpec:
     """One latent row a token (MLA): num_key_value_heads and head_dim are decoys here."""
     return LatentAttention(
         read.integer("kv_lora_rank"),
@@ -119,7 +119,7 @@ def latent(read: Fields, layer: int, size: int | None = None, index_dim: int = 0
     )
 
 
-def indexed(read: Fields, layer: int) -> Kind:
+def indexed(read: Fields, layer: int) -> CacheSpec:
     """MLA with the sparse-attention indexer's keys, unless the layer uses another layer's index."""
     return latent(read, layer, index_dim=read.integer("index_head_dim") if owns_index(read, layer) else 0)
 
@@ -140,6 +140,6 @@ def owns_index(read: Fields, layer: int) -> bool:
     return word in ("full", "F")
 
 
-def nothing(read: Fields, layer: int) -> Kind:
+def nothing(read: Fields, layer: int) -> CacheSpec:
     """A layer without a cache: an MLP."""
     return NoCache()

@@ -23,7 +23,14 @@ LEGACY = {
 
 
 def uniform(read: Fields, n: int) -> list[str]:
-    """All alike: sliding where a window is given (and not switched off), else chunked, else full."""
+    """All alike: sliding where a window is given (and not switched off), else chunked, else full.
+
+    Some configs name a window that their class has no use for: every layer of those is full.
+    """
+    if read.defaults.get("windowless"):
+        if read.get("sliding_window") is not None:
+            read.note("sliding_window is given, but this type of model has none: all layers are full")
+        return [FULL] * n
     if read.get("sliding_window") is not None and read.flag("use_sliding_window", True):
         return [SLIDING] * n
     return [CHUNKED if read.get("attention_chunk_size") is not None else FULL] * n

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from glasscli.config.families.dtype import state_dtype
 from glasscli.config.families.fields import Fields, shown
 from glasscli.config.families.geometry import WIDTH, full, head_dim, n_heads, n_kv_heads, sliding
-from glasscli.specs.attention_kinds import Kind, Several
-from glasscli.specs.state_kinds import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
+from glasscli.specs.attention_specs import CacheSpec, Several
+from glasscli.specs.state_specs import KDA, RGLRU, DeltaNet, LinearState, Mamba1, Mamba2, ShortConv
 
-Build = Callable[[Fields, int], Kind]
+Build = Callable[[Fields, int], CacheSpec]
 
 
-def short_conv(read: Fields, layer: int) -> Kind:
+def short_conv(read: Fields, layer: int) -> CacheSpec:
     """LFM2's gated convolution over the model's width."""
     return ShortConv(read.integer(*WIDTH), read.integer("conv_L_cache"))
 
@@ -23,7 +23,7 @@ def short_conv(read: Fields, layer: int) -> Kind:
 def mamba1(expand: str, d_state: str, kernel: str, inner: str = "") -> Build:
     """Mamba-1, from the names of its expansion, its state's size, its convolution's length and its inner width."""
 
-    def build(read: Fields, layer: int) -> Kind:
+    def build(read: Fields, layer: int) -> CacheSpec:
         width = read.integer(inner, default=None) if inner else None
         width = width or read.integer(expand) * read.integer(*WIDTH)
         return Mamba1(width, read.integer(d_state), read.integer(kernel), state_dtype="f32")
@@ -34,7 +34,7 @@ def mamba1(expand: str, d_state: str, kernel: str, inner: str = "") -> Build:
 def mamba2(heads: str, dim: str, d_state: str, groups: str, kernel: str, expand: str = "") -> Build:
     """Mamba-2, from the names its sizes go by. A head's width that is absent or "auto" is derived."""
 
-    def build(read: Fields, layer: int) -> Kind:
+    def build(read: Fields, layer: int) -> CacheSpec:
         n = read.integer(heads)
         width = read.get(dim)
         if width is None or width == "auto":
@@ -60,7 +60,7 @@ def mamba_inner(read: Fields, expand: str) -> int:
     return read.whole(factor, expand) * int(read.integer(*WIDTH))
 
 
-def delta_net(read: Fields, layer: int) -> Kind:
+def delta_net(read: Fields, layer: int) -> CacheSpec:
     """Gated DeltaNet, by the names of Qwen3-Next, which all its users keep."""
     return DeltaNet(
         read.integer("linear_num_key_heads"),
@@ -72,7 +72,7 @@ def delta_net(read: Fields, layer: int) -> Kind:
     )
 
 
-def olmo_delta_net(read: Fields, layer: int) -> Kind:
+def olmo_delta_net(read: Fields, layer: int) -> CacheSpec:
     """Olmo-Hybrid: heads and widths are derived where absent."""
     heads = n_heads(read)
     k_heads = read.integer("linear_num_key_heads", default=heads)
@@ -86,7 +86,7 @@ def olmo_delta_net(read: Fields, layer: int) -> Kind:
     )
 
 
-def kda(read: Fields, layer: int) -> Kind:
+def kda(read: Fields, layer: int) -> CacheSpec:
     """Kimi Delta Attention: its own fields, or the checkpoint's `linear_attn_config`."""
     inner = read.nested("linear_attn_config")
     if inner.config:
@@ -98,24 +98,24 @@ def kda(read: Fields, layer: int) -> Kind:
     )
 
 
-def lightning(read: Fields, layer: int) -> Kind:
+def lightning(read: Fields, layer: int) -> CacheSpec:
     """MiniMax's lightning attention: one head_dim × head_dim matrix for each query head."""
     return LinearState(free=n_heads(read) * head_dim(read) ** 2)
 
 
-def rg_lru(read: Fields, layer: int) -> Kind:
+def rg_lru(read: Fields, layer: int) -> CacheSpec:
     """RecurrentGemma's recurrence: its width is the model's unless stated."""
     width = read.integer("lru_width", default=None) or read.integer(*WIDTH)
     return RGLRU(width, read.integer("conv1d_width"))
 
 
-def rwkv(read: Fields, layer: int) -> Kind:
+def rwkv(read: Fields, layer: int) -> CacheSpec:
     """RWKV-4: two shifted inputs in the model's dtype, and three sums in float32."""
     width = read.integer(*WIDTH)
     return LinearState(free=2 * width, fixed=3 * read.integer("attention_hidden_size", default=width))
 
 
-def mlstm(read: Fields, layer: int) -> Kind:
+def mlstm(read: Fields, layer: int) -> CacheSpec:
     """xLSTM's matrix memory: for each head a matrix, a normaliser and a maximum."""
     heads = read.integer("num_heads")
     width = read.integer(*WIDTH)
@@ -134,7 +134,7 @@ def _scaled(read: Fields, name: str, width: int) -> int:
 def compressed_convolution(attention: Build) -> Build:
     """ZAYA: attention whose keys and queries pass two short convolutions; half of each value is one late."""
 
-    def build(read: Fields, layer: int) -> Kind:
+    def build(read: Fields, layer: int) -> CacheSpec:
         dim, kv_heads = head_dim(read), n_kv_heads(read)
         taps = read.integer("cca_time0") + read.integer("cca_time1") - 2
         kept = taps * (n_heads(read) + kv_heads) * dim
@@ -146,12 +146,12 @@ def compressed_convolution(attention: Build) -> Build:
 def four_convolutions(attention: Build) -> Build:
     """Inkling: short convolutions after the keys, the values, the attention and the MLP, all in float32."""
 
-    def build(read: Fields, layer: int) -> Kind:
-        kind = attention(read, layer)
-        (k, v) = kind.tensors(1)
+    def build(read: Fields, layer: int) -> CacheSpec:
+        spec = attention(read, layer)
+        (k, v) = spec.tensors(1)
         dim = k.width + v.width + 2 * read.integer(*WIDTH)
         kernel = read.integer("conv_kernel_size", "sconv_kernel_size")
-        return Several((kind, ShortConv(dim, kernel, "f32")))
+        return Several((spec, ShortConv(dim, kernel, "f32")))
 
     return build
 
@@ -159,7 +159,7 @@ def four_convolutions(attention: Build) -> Build:
 def beside(attention: Build, state: Build) -> Build:
     """A layer that holds both: attention and a state."""
 
-    def build(read: Fields, layer: int) -> Kind:
+    def build(read: Fields, layer: int) -> CacheSpec:
         return Several((attention(read, layer), state(read, layer)))
 
     return build

@@ -8,8 +8,8 @@ from glasscli.config.families.family import Family
 from glasscli.config.families.fields import Fields
 from glasscli.config.families.geometry import HEADS, WIDTH, full, head_dim, n_heads, sliding
 from glasscli.config.families.patterns import FULL, LINEAR, SLIDING, always, every, listed
-from glasscli.specs.attention_kinds import FullAttention, Kind, Several, SlidingAttention
-from glasscli.specs.state_kinds import LinearState, Mamba1, Mamba2
+from glasscli.specs.attention_specs import CacheSpec, FullAttention, Several, SlidingAttention
+from glasscli.specs.state_specs import LinearState, Mamba1, Mamba2
 
 
 def olmo(read: Fields) -> Fields:
@@ -47,7 +47,7 @@ def deci(read: Fields) -> Fields:
     return read.over({"num_key_value_heads": heads}) if heads and not read.has("block_configs") else read
 
 
-def deci_layer(read: Fields, layer: int) -> Kind:
+def deci_layer(read: Fields, layer: int) -> CacheSpec:
     """DeciLM: a layer of the later files or of the earlier ones."""
     return full(read, layer) if not read.has("block_configs") else special.block_configs(read, layer)
 
@@ -72,7 +72,7 @@ def plamo3(read: Fields) -> Fields:
     return read if read.has("sliding_window") else read.over({"sliding_window": read.integer("window_size")})
 
 
-def plamo2_mamba(read: Fields, layer: int) -> Kind:
+def plamo2_mamba(read: Fields, layer: int) -> CacheSpec:
     """Its Mamba: heads as in Mamba-2, but the convolution covers the input alone."""
     inner = read.integer("mamba_num_heads") * head_dim(read)
     return Mamba1(inner, read.integer("mamba_d_state"), read.integer("mamba_d_conv"), state_dtype="f32")
@@ -85,12 +85,12 @@ def ling_groups(read: Fields, n: int) -> list[str]:
     return [FULL if (i + 1) % size == 0 or i >= whole else LINEAR for i in range(n)]
 
 
-def linear_f32(read: Fields, layer: int) -> Kind:
+def linear_f32(read: Fields, layer: int) -> CacheSpec:
     """Lightning attention whose state is float32."""
     return LinearState(fixed=n_heads(read) * int(read.integer("head_dim")) ** 2)
 
 
-def rwkv_matrix(read: Fields, layer: int) -> Kind:
+def rwkv_matrix(read: Fields, layer: int) -> CacheSpec:
     """RWKV 5 to 7: two shifted inputs, and a head_size × head_size matrix for each head in float32.
 
     num_attention_heads is no head count there. Source: Peng et al. 2024, arXiv:2404.05892.
@@ -100,7 +100,7 @@ def rwkv_matrix(read: Fields, layer: int) -> Kind:
     return LinearState(free=2 * width, fixed=inner * read.integer("head_size", "head_dim", default=64))
 
 
-def with_convolution(attention: Kind, columns: int) -> Kind:
+def with_convolution(attention: CacheSpec, columns: int) -> CacheSpec:
     """Attention beside a short convolution of its keys and values: the last `columns` of both are kept.
 
     It is a state of this model alone, not the `ShortConv` that engines have a rule for.
@@ -109,12 +109,12 @@ def with_convolution(attention: Kind, columns: int) -> Kind:
     return Several((attention, LinearState(free=columns * width)))
 
 
-def baichuan_full(read: Fields, layer: int) -> Kind:
+def baichuan_full(read: Fields, layer: int) -> CacheSpec:
     """Baichuan-M1: its other layers attend to everything."""
     return with_convolution(full(read, layer), read.integer("conv_window") - 1)
 
 
-def baichuan_sliding(read: Fields, layer: int) -> Kind:
+def baichuan_sliding(read: Fields, layer: int) -> CacheSpec:
     """Baichuan-M1: sliding layers have heads of their own, and divide the width by them."""
     own = {
         "num_attention_heads": read.integer("num_swa_attention_heads", *HEADS),
@@ -128,7 +128,7 @@ def mamba_ssm(read: Fields, n: int) -> list[str]:
     return listed("attn_layer_idx", FULL, LINEAR)(read, n) if read.has("attn_layer_idx") else [LINEAR] * n
 
 
-def mamba_ssm_state(read: Fields, layer: int) -> Kind:
+def mamba_ssm_state(read: Fields, layer: int) -> CacheSpec:
     """Its Mamba or Mamba-2, with the sizes that its classes assume where ssm_cfg says nothing."""
     ssm, width = read.nested("ssm_cfg"), read.integer(*WIDTH)
     inner = ssm.integer("expand", default=2) * width
@@ -144,16 +144,16 @@ def mamba_ssm_state(read: Fields, layer: int) -> Kind:
     return Mamba2(inner // dim, dim, d_state, groups, kernel, state_dtype="f32")
 
 
-def mamba_ssm_attention(read: Fields, layer: int) -> Kind:
+def mamba_ssm_attention(read: Fields, layer: int) -> CacheSpec:
     """Its attention layers, with a convolution over queries, keys and values where attn_cfg has one."""
     attn = read.nested("attn_cfg")
     heads = attn.integer("num_heads")
     dim = attn.integer("head_dim", default=None) or read.divide("|".join(WIDTH), heads, "attn_cfg.num_heads")
     kv_heads = attn.integer("num_heads_kv", default=heads)
     kernel = attn.integer("d_conv", default=0, least=0)
-    kind = FullAttention(kv_heads, dim, dim)
+    spec = FullAttention(kv_heads, dim, dim)
     kept = (kernel - 1) * (heads + 2 * kv_heads) * dim if kernel else 0
-    return Several((kind, LinearState(free=kept))) if kept else kind
+    return Several((spec, LinearState(free=kept))) if kept else spec
 
 
 def small_thinker(read: Fields, n: int) -> list[str]:
@@ -161,23 +161,23 @@ def small_thinker(read: Fields, n: int) -> list[str]:
     return [SLIDING if mark else FULL for mark in read.numbers("sliding_window_layout", n) or [0] * n]
 
 
-def yuan(read: Fields, layer: int) -> Kind:
+def yuan(read: Fields, layer: int) -> CacheSpec:
     """Yuan 2: a filter before attention keeps the last two inputs of a layer."""
     return Several((full(read, layer), LinearState(free=2 * read.integer(*WIDTH))))
 
 
-def local_passes(read: Fields, made: list[Kind]) -> list[Kind]:
+def local_passes(read: Fields, made: list[CacheSpec]) -> list[CacheSpec]:
     """IQuest-Coder's loops: the later passes read the first one's cache, and keep a window of their own."""
     size: int = read.integer("loop_window_size")
-    again: list[Kind] = [
-        SlidingAttention(kind.n_kv_heads, kind.k_dim, kind.v_dim, size)
-        for kind in made
-        if isinstance(kind, FullAttention)
+    again: list[CacheSpec] = [
+        SlidingAttention(spec.n_kv_heads, spec.k_dim, spec.v_dim, size)
+        for spec in made
+        if isinstance(spec, FullAttention)
     ]
     return made + again * (read.integer("loop_num", default=2) - 1)
 
 
-def whole_passes(read: Fields, made: list[Kind]) -> list[Kind]:
+def whole_passes(read: Fields, made: list[CacheSpec]) -> list[CacheSpec]:
     """Nanbeige's loops: each pass keeps its own keys and values, unless all share the first one's."""
     shared = read.flag("loop_share_kv")
     return made * (1 if shared else read.integer("num_loops", default=1))

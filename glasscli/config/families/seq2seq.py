@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from glasscli.config.families.fields import Fields
 from glasscli.config.families.geometry import HEADS, KV_HEADS, LAYERS
-from glasscli.specs.attention_kinds import CrossAttention, FullAttention, Kind, Several, SlidingAttention
+from glasscli.specs.attention_specs import CacheSpec, CrossAttention, FullAttention, Several, SlidingAttention
 
 
 def decoder_side(read: Fields) -> Fields:
@@ -34,12 +34,12 @@ def crosses(read: Fields) -> bool:
     return read.flag("is_encoder_decoder") or read.flag("add_cross_attention")
 
 
-def with_encoder(made: list[Kind]) -> list[Kind]:
+def with_encoder(made: list[CacheSpec]) -> list[CacheSpec]:
     """Each layer with a cache for the encoder's tokens beside its own, of the same heads."""
-    return [_with_encoder(kind) for kind in made]
+    return [_with_encoder(spec) for spec in made]
 
 
-def _with_encoder(kind: Kind) -> Kind:
-    if not isinstance(kind, FullAttention | SlidingAttention):
-        return kind
-    return Several((kind, CrossAttention(kind.n_kv_heads, kind.k_dim, kind.v_dim)))
+def _with_encoder(spec: CacheSpec) -> CacheSpec:
+    if not isinstance(spec, FullAttention | SlidingAttention):
+        return spec
+    return Several((spec, CrossAttention(spec.n_kv_heads, spec.k_dim, spec.v_dim)))

@@ -1,0 +1,1 @@
+"""Show an attention layer: q k v, rope, cache, scores, softmax, out"""

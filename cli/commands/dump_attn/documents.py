@@ -1,0 +1,96 @@
+"""The screens of their own (`--what-if`, `--step jacobian`, `--heads`, `--explain`) as JSON documents."""
+
+from dataclasses import asdict
+from typing import Any
+
+from glasscli.cli.commands.dump_attn.options import Ask
+from glasscli.cli.commands.dump_attn.pick import pick_jacobian_heads
+from glasscli.errors import UsageError
+from glasscli.export.arrays import describe
+from glasscli.export.document import as_json, check_json_numbers, check_json_size, measures_entry
+from glasscli.inspect.dump import Dump
+from glasscli.inspect.head_roles import Census
+from glasscli.inspect.steps import explain, source_line, steps_of
+from glasscli.inspect.trace import LayerTrace
+from glasscli.inspect.whatif import jacobian_facts, sharpness, what_if_pattern
+
+
+def view_document(ask: Ask, dump: Dump) -> dict[str, Any]:
+    """The document of the screen that `ask` names.
+
+    Raises:
+        UsageError: that screen has no document, or one of more than 50 MB.
+    """
+    about = describe(dump)
+    _check_size(ask, dump)
+    if ask.explain:
+        return {**about, "schema": "glass.steps/1", "steps": _steps(dump)}
+    if ask.jacobian:
+        entries = [
+            _jacobian(dump, trace, head) for trace in dump.layers for head in pick_jacobian_heads(ask.head, dump.config)
+        ]
+        return {**about, "schema": "glass.jacobian/1", "layers": entries}
+    if ask.what_if:
+        layers = [_what_if(dump, trace, ask.what_if) for trace in dump.layers]
+        return {**about, "schema": "glass.whatif/1", "what_if": ask.what_if, "layers": layers}
+    raise UsageError("--blocked measures memory on a screen only; leave --json out.")
+
+
+def census_document(census: Census, model: dict[str, Any], prompt: str) -> dict[str, Any]:
+    """All heads, sorted as on the screen. `model` says which one, see `describe_model`."""
+    return {
+        "schema": "glass.heads/2",
+        "model": model,
+        "prompt": prompt,
+        "probe_ids": [list(ids) for ids in census.probe_ids],
+        "heads": [
+            {
+                "layer": r.layer,
+                "head": r.text.head,
+                "role": r.role,
+                "text": measures_entry(r.text),
+                "probe": measures_entry(r.probe),
+                "probe_sd": {"induct": r.probed.induct_sd, "dup": r.probed.dup_sd},
+            }
+            for r in census.reports
+        ],
+        "uniform": {"text": census.uniform_text.as_dict(), "probe": census.uniform_probe.as_dict()},
+    }
+
+
+def _steps(dump: Dump) -> list[dict[str, Any]]:
+    rows = []
+    for name, step in steps_of(dump.config, dump.layers[0].layer).items():
+        file, number, _ = source_line(step)
+        text = explain(step, dump.config)
+        equation, axes = step.equation(dump.config), list(step.axes)
+        rows.append({"step": name, "equation": equation, "axes": axes, "text": text, "source": f"{file}:{number}"})
+    return rows
+
+
+def _check_size(ask: Ask, dump: Dump) -> None:
+    n_keys, n_layers = len(dump.tokens), len(dump.layers)
+    if ask.jacobian:
+        n_maps = n_layers * len(pick_jacobian_heads(ask.head, dump.config))
+        what = f"{n_maps} Jacobian{'s' * (n_maps > 1)} of {n_keys:,} × {n_keys:,}"
+        check_json_numbers(n_maps * n_keys**2, what)
+    elif ask.what_if:
+        check_json_size(dump.config, dump.n_queries, n_keys, n_layers, ("softmax",))
+
+
+def _jacobian(dump: Dump, trace: LayerTrace, head: int) -> dict[str, Any]:
+    row = dump.n_queries - 1
+    position = dump.start + row
+    jacobian, facts = jacobian_facts(trace.seen_scores(head, row))
+    about = {"layer": trace.layer, "head": head, "query": position}
+    return {**about, "jacobian": as_json(jacobian), "properties": asdict(facts)}
+
+
+def _what_if(dump: Dump, trace: LayerTrace, change: str) -> dict[str, Any]:
+    scores, mask, pattern = what_if_pattern(trace, change, dump.config.score_scale, dump.config.attention_softcap)
+    heads = []
+    for head in range(dump.config.n_heads):
+        real = sharpness(trace.last_scores[head], trace.mask_TS, trace.pattern_HTS[head], dump.start)
+        other = sharpness(scores[head], mask, pattern[head], dump.start)
+        heads.append({"head": head, "as_it_is": asdict(real), "changed": asdict(other)})
+    return {"layer": trace.layer, "softmax": as_json(pattern), "heads": heads}

@@ -1,0 +1,103 @@
+"""The line of numbers below a text, on stderr: how much, why it ended, how fast, how surprising."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from glasscli.cli.commands.generate.text_view import tint_legend
+from glasscli.cli.console import Color, printable
+from glasscli.cli.page.cells import cells, join_fitting
+from glasscli.cli.page.page import Page
+from glasscli.cli.page.style import DIM, paint
+from glasscli.cli.page.wrap import fill
+from glasscli.generation.loop import Generation
+
+if TYPE_CHECKING:
+    from glasscli.generation.batch import Batch
+
+DOT = "|"  # what stands for a middle dot without Unicode: here it parts items
+
+
+def footer_lines(items: list[str], width: int) -> list[str]:
+    """`items` in as many lines of `width` columns as they need; a single one is ruled to its end."""
+    lines = fill(((" · ", item) for item in items), width, "── ", "   ", whole=True)
+    used = cells(lines[0])
+    if len(lines) == 1 and used + 2 < width:
+        lines[0] += " " + "─" * (width - used - 1)
+    return lines
+
+
+def footer_items(run: Generation) -> list[str]:
+    """What there is to say of `run`, most wanted first."""
+    written, n = run.written, len(run.token_ids)
+    items = [f"{n:,} token{'s' * (n != 1)}", reason(run), f"seed {run.seed}"]
+    if run.prefill_s:
+        items.append(f"prompt {len(run.prompt.token_ids):,} tok {1000 * run.prefill_s:,.1f} ms")
+    if run.decode_s:
+        items.append(f"{(n - 1) / run.decode_s:,.0f} tok/s")
+    if run.cache is not None:
+        items.append(f"KV {sizes(run.cache.used_bytes, run.cache.nbytes)}")
+    if run.n_slid:
+        items.append(f"{run.n_slid:,} tok slid out")
+    if written.perplexity is not None:
+        items.append(f"perplexity {written.perplexity:.1f}")
+    return items
+
+
+def reason(run: Generation) -> str:
+    """Why the text ended, in words."""
+    n = len(run.token_ids)
+    if run.finish_reason == "stop":
+        return f"stopped before {printable(run.written.stop_string or '')!r}"
+    words = {
+        "eos": "end of text",
+        "length": f"stopped at -n {n}",
+        "context": f"context of {run.loaded.config.max_seq_len:,} full",
+        "interrupted": "interrupted",
+    }
+    return words.get(run.finish_reason or "", "unfinished")
+
+
+def hints(run: Generation, shows_probs: bool) -> list[str]:
+    """What to try next."""
+    probs = [] if shows_probs else ["--show probs (every choice)"]
+    if run.finish_reason == "context":
+        return ["--overflow slide (write on past the context)", *probs]
+    if run.finish_reason == "length":
+        return [f"-n {max(1, 4 * len(run.token_ids))}", *probs, "--temperature 0"]
+    return [f"--seed {run.seed + 1}", *probs, "--json"]
+
+
+def show_footer(run: Generation, color: Color, *, tinted: bool, try_next: Sequence[str] = ()) -> None:
+    """Write the footer to stderr, and a line of hints."""
+    page = Page.of_stderr(color, DOT)
+    lines = footer_lines(footer_items(run), page.width)
+    if try_next:
+        lines.append(join_fitting("   try", try_next, page.width))
+    if tinted and page.colored:
+        page.write(paint(tint_legend(page.unicode), DIM))
+    page.show([(line, DIM)] for line in lines)
+
+
+def show_batch_footer(batch: "Batch", color: Color) -> None:
+    """The same for several prompts."""
+    n = sum(len(run.token_ids) for run in batch.runs)
+    items = [f"{len(batch.runs):,} prompts", f"{n:,} tokens"]
+    if batch.runs:
+        items.append(f"seeds {batch.runs[0].seed} to {batch.runs[-1].seed}")
+    items.append(f"prompts {1000 * batch.prefill_s:,.1f} ms")
+    if batch.decode_s:
+        items.append(f"{batch.n_decoded / batch.decode_s:,.0f} tok/s together")
+    items.append(f"KV {sizes(batch.kv_bytes)}")
+    page = Page.of_stderr(color, DOT)
+    page.show([(line, DIM)] for line in footer_lines(items, page.width))
+
+
+def sizes(*n_bytes: int) -> str:
+    """Bytes for people, all in the binary unit that fits the last: `18 of 404 KiB`."""
+    units = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+    unit, name = next(((unit, name) for unit, name in units if n_bytes[-1] >= 2 * unit), (1, "B"))
+    return f"{' of '.join(_short(n / unit) for n in n_bytes)} {name}"
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"

@@ -1,0 +1,1 @@
+"""What a model folder holds: settings, parameters, tensors, bytes"""

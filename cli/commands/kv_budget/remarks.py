@@ -1,0 +1,107 @@
+"""Lines that follow every table: the cost of a decode step, other dtypes, what one rank holds, what fits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from glasscli.budget.answers import Answer
+from glasscli.budget.plan import Budget
+from glasscli.cli.page.page import Line, Page
+from glasscli.units import decimal, format_seconds, short_bytes
+
+LABEL = 15
+
+
+@dataclass(frozen=True)
+class Said:
+    """What to say of the command line: the flags that were assumed, and those worth trying next."""
+
+    assumed: tuple[str, ...]
+    tries: tuple[str, ...]
+
+
+def label(text: str) -> str:
+    """The word before a remark, padded so that the remarks align."""
+    return f"{text:<{LABEL}}"
+
+
+def context(tokens: int, batch: int) -> str:
+    """How long and how many: `8,192`, `4 × 8,192`."""
+    return f"{tokens:,}" if batch == 1 else f"{batch:,} × {tokens:,}"
+
+
+def decode_step(page: Page, answer: Answer, bandwidth: int) -> list[Line]:
+    """What the next decode step reads, how long that takes, and how little is computed with it."""
+    read = answer.read
+    time = read.seconds(bandwidth)
+    took = format_seconds(time.numerator, time.denominator)
+    at = context(answer.settings.main, answer.settings.batch)
+    pieces = [f"at {at} tokens reads {short_bytes(read.bytes)}:", f"{took} at {speed(bandwidth)}"]
+    if read.intensity is not None:
+        flops, per = read.intensity.numerator, read.intensity.denominator
+        pieces[-1] += ","
+        pieces.append(f"{decimal(flops, per, 0 if per == 1 else 1)} flop per byte")
+    return page.flow(label("a decode step"), pieces, gap=1)
+
+
+def other_types(page: Page, answer: Answer) -> list[Line]:
+    """The bytes at the main context in other dtypes: those that the engine has and the heads fit."""
+    held = [f"{name} {short_bytes(size)}" for name, size in answer.others if size is not None]
+    return page.flow(label("other types"), held, gap=3) if held else []
+
+
+def per_rank(page: Page, answer: Answer) -> list[Line]:
+    """What the fullest rank holds, if there are several."""
+    settings, budget = answer.settings, answer.main
+    if settings.n_ranks == 1:
+        return []
+    split = f"tp {settings.tp} × pp {settings.pp} × dp {settings.dp}"
+    pieces = [f"{short_bytes(budget.per_rank.bytes)} on the fullest,"]
+    pieces.append(f"{short_bytes(budget.bytes_total)} on all {settings.n_ranks:,} ({split})")
+    return page.flow(label("per rank"), pieces, gap=1)
+
+
+def fits(page: Page, answer: Answer) -> list[Line]:
+    """What the budget has room for: the longest context, the largest batch, tokens in all."""
+    fit, settings = answer.fit, answer.settings
+    if fit is None:
+        return []
+    where = " a rank" if settings.n_ranks > 1 else ""
+    verdict = "fits" if fit.fits else "does not fit"
+    need = f"{short_bytes(fit.bytes)} needed: {verdict};"
+    sequences = "a sequence" if settings.batch == 1 else f"each of {settings.batch:,} sequences"
+    longest = "nothing" if fit.max_tokens == 0 else f"{count(fit.max_tokens)} tokens"
+    most = "no sequence" if fit.max_batch == 0 else f"{count(fit.max_batch)} sequence{'s' * (fit.max_batch != 1)}"
+    pieces = [f"of {short_bytes(fit.budget_bytes)}{where}, {need}", f"room for {longest} in {sequences}"]
+    if fit.tokens_in_all is not None and settings.batch > 1:
+        pieces[-1] += f" ({fit.tokens_in_all:,} in all)"
+    pieces[-1] += ","
+    return page.flow(
+        label("budget"), [*pieces, f"or {most} of {settings.main:,}"], style="" if fit.fits else "red", gap=1
+    )
+
+
+def count(value: int | None) -> str:
+    """A number, or that memory does not bound it."""
+    return "any number of" if value is None else f"{value:,}"
+
+
+def notes(page: Page, budget: Budget) -> list[Line]:
+    """What was assumed and where the engine differs, a line each."""
+    flows = [page.flow(label("note" if i == 0 else ""), [text], gap=1) for i, text in enumerate(budget.notes)]
+    return [line for lines in flows for line in lines]
+
+
+def hint(page: Page, tries: Sequence[str]) -> list[Line]:
+    """What to try next, for a person at a terminal."""
+    return page.flow("try  ", tries, style="dim", gap=3) if tries and page.terminal else []
+
+
+def joined(words: Sequence[str], last: str) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def speed(bandwidth: int) -> str:
+    """A bandwidth in TB/s or GB/s."""
+    unit, name = (10**12, "TB/s") if bandwidth >= 10**12 else (10**9, "GB/s")
+    return f"{decimal(bandwidth, unit, 2)} {name}".replace(".00 ", " ")

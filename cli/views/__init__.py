@@ -1,1 +1,0 @@
-"""Library dataclasses to what a terminal shows."""

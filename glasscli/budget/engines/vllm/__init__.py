@@ -1,0 +1,200 @@
+"""What vLLM reserves: pages of tokens for attention, whole pages for recurrent states, per request.
+
+Three rules make its numbers differ from the mathematics. A sliding layer is charged for the window and for all
+the tokens that one step may add, plus one page (`rules`). Layers of different kinds share one pool, so their pages
+are made equally large: the smaller kind holds more tokens a page. A recurrent state takes a whole page, for which
+the attention pages grow until one holds a state.
+
+Source: vLLM's `v1/core/kv_cache_utils.py` (`unify_kv_cache_spec_page_size`) and the alignment of attention pages to
+state pages; page sizes of 528, 544, 784 and 1568 tokens that it logged for Qwen3-Next and Qwen3.5/3.6 are
+reproduced by the tests.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from math import lcm
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from glasscli.budget.engines.engine import (
+    Capacity,
+    Dtypes,
+    Held,
+    Paged,
+    Served,
+    Server,
+    choose_dtypes,
+    refuse,
+    rule_for,
+    total,
+    up,
+)
+from glasscli.budget.engines.vllm import groups, serve
+from glasscli.budget.engines.vllm.rules import EVERYTHING, IN_FLOAT32, PAGES, STATES, Ask, encoder
+from glasscli.dtypes import dtype_named
+from glasscli.errors import ConfigError
+from glasscli.specs.attention_specs import CacheSpec, LatentAttention
+
+if TYPE_CHECKING:
+    from glasscli.budget.request import Request
+
+CACHE_DTYPES = ("f32", "f16", "bf16", "fp8", "fp8_ds_mla", "fp8_per_token_head", "int8_per_token_head", "nvfp4")
+HEADS_ONLY = ("fp8_per_token_head", "int8_per_token_head", "nvfp4")  # refused beside latent attention
+PLAIN_BLOCK, LATENT_BLOCK = 16, 64  # the smallest pages that FlashAttention and the MLA kernels work on
+
+
+class Pages(NamedTuple):
+    """How large the pages of one model are: tokens of each attention part, bytes of a state's page."""
+
+    tokens: dict[CacheSpec, int]
+    state_bytes: int | None
+
+
+class Vllm(Server, Paged):
+    """vLLM's allocation for one request at its longest, times the requests."""
+
+    name: ClassVar[str] = "vllm"
+    title: ClassVar[str] = "vLLM"
+    options = serve.OPTIONS
+    other_dtypes = ("f16", "fp8", "fp8_per_token_head", "nvfp4")
+    loads = "MODEL"
+    loads_folders = True
+
+    def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
+        self.latents = tuple(part for part in parts if isinstance(part, LatentAttention))
+        self.expanded = bool(request.option("mla_expanded"))  # MLA caches the keys and values of every head
+        self.hybrid = bool(request.option("hybrid_manager"))
+        self.step = int(request.option("max_num_batched_tokens"))
+        super().__init__(request, parts)
+        for part in parts:
+            rule_for(EVERYTHING, part, self.title, request)
+        for part in self.latents:
+            if part.size is not None:
+                raise refuse(self.title, request, part, "how it keeps a window of latents is not known")
+        self.states = tuple(part for part in parts if is_state(part))
+        self.pages = self.lay_out()
+
+    @property
+    def span(self) -> int:
+        """A page of every part is full after so many tokens."""
+        return lcm(1, *self.pages.tokens.values())
+
+    def choose_dtypes(self) -> Dtypes:
+        """One dtype for keys and values; a state in the config's dtype, else the model's."""
+        request = self.request
+        base = choose_dtypes(request)
+        k = dtype_named(request.k_dtype or request.v_dtype or request.layout.kv_dtype_hint or base.model).name
+        if request.v_dtype is not None and dtype_named(request.v_dtype).name != k:
+            raise ConfigError(f"vLLM keeps keys and values in one dtype, not {k} and {request.v_dtype}", "v_dtype")
+        if k not in CACHE_DTYPES:
+            raise ConfigError(f"vLLM has no {k} cache; it has {', '.join(CACHE_DTYPES)}", "k_dtype")
+        if k in HEADS_ONLY and self.latents and not self.expanded:
+            raise ConfigError(f"vLLM has no {k} cache for latent attention (MLA); it has fp8 or the model's", "k_dtype")
+        if k == "fp8" and any(part.index_dim for part in self.latents):
+            k = "fp8_ds_mla"
+        state = request.state_dtype or request.layout.state_dtype_hint or base.model
+        return replace(base, k=k, v=k, index="fp8_block128", conv=base.model, state=dtype_named(state).name)
+
+    def row(self, part: CacheSpec) -> Held:
+        """Bytes of one token in one layer, by role."""
+        if isinstance(part, LatentAttention) and self.expanded:
+            part = part.expanded()
+        return {tensor.role: self.dtypes.row(tensor) for tensor in part.tensors(1, 1)}
+
+    def state(self, part: CacheSpec) -> Held:
+        """Bytes of one sequence's state in one layer, by role."""
+        kept = STATES[type(part)](part, self.request.option("num_speculative_tokens"))
+        dtypes = replace(self.dtypes, state="f32") if type(part) in IN_FLOAT32 else self.dtypes
+        return {tensor.role: tensor.rows * dtypes.row(tensor) for tensor in kept.tensors(1)}
+
+    def lay_out(self) -> Pages:
+        """The pages of every part: one size in bytes wherever kinds differ."""
+        smallest = LATENT_BLOCK if self.latents and not self.expanded else PLAIN_BLOCK
+        block = self.request.options.get("block_size") or smallest
+        row = {part: total(self.row(part)) for part in self.parts if not is_state(part)}
+        if self.states and row:
+            return self.lay_out_with_states(row, block, smallest)
+        if not self.hybrid or all(part.window is None for part in row):
+            return Pages(dict.fromkeys(row, block), None)
+        largest = max(row.values())
+        for part, size in row.items():
+            if largest % size:
+                why = f"a page of {size} B a token does not divide one of {largest} B"
+                raise refuse(self.title, self.request, part, why)
+        return Pages({part: block * (largest // size) for part, size in row.items()}, None)
+
+    def lay_out_with_states(self, row: Mapping[CacheSpec, int], block: int, smallest: int) -> Pages:
+        """Attention pages that grow until one holds a state."""
+        odd = next((part for part in row if part.window is not None), None)
+        if odd is not None:
+            raise refuse(self.title, self.request, odd, "how windows and recurrent states share pages is not known")
+        growing = {size for part, size in row.items() if PAGES[type(part)] is not encoder}
+        if len(growing) != 1 or any("index" in self.row(part) for part in row):
+            why = "how attention of several widths shares pages is not known"
+            raise refuse(self.title, self.request, self.states[0], why)
+        per_token = growing.pop()
+        state = max(total(self.state(part)) for part in self.states)
+        block = max(block, up(-(-state // per_token), smallest))
+        return Pages(dict.fromkeys(row, block), block * per_token)
+
+    def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
+        if is_state(part):
+            return self.hold_state(part, sequences)
+        block = self.pages.tokens[part]
+        ask = Ask(tokens, self.request.encoder, self.request.prefix_shared, self.step if self.hybrid else None)
+        pages, shared = PAGES[type(part)](part, ask, block)
+        rows = (shared + sequences * (pages - shared)) * block
+        return {role: rows * size for role, size in self.row(part).items()}
+
+    def hold_state(self, part: CacheSpec, sequences: int) -> Held:
+        """A page for each sequence, one more when prefixes are cached (align), one for each drafted token."""
+        mode = self.request.option("mamba_cache_mode")
+        copies = sequences * ((2 if mode == "align" else 1) + self.request.option("num_speculative_tokens"))
+        held = self.state(part)
+        if self.pages.state_bytes is not None:
+            held["padding"] = self.pages.state_bytes - total(held)
+        return {role: size * copies for role, size in held.items()}
+
+    def notes(self) -> tuple[str, ...]:
+        said = []
+        blocks = sorted(set(self.pages.tokens.values()))
+        if blocks:
+            said.append(f"vLLM pages of {' and '.join(map(str, blocks))} tokens")
+        if self.pages.state_bytes is not None:
+            said.append(f"each recurrent state takes a whole page of {self.pages.state_bytes:,} B")
+        if any(part.window is not None for part in self.parts):
+            if self.hybrid:
+                said.append(f"windows are held with the {self.step} tokens that a step may add")
+            else:
+                said.append("without the hybrid cache manager every layer holds all tokens")
+        if self.dtypes.k == "fp8_ds_mla":
+            said.append("fp8 latents with a sparse index are stored as fp8_ds_mla, 656 B each")
+        if self.states:
+            said.append(f"convolutions in {self.dtypes.conv}, states in {self.dtypes.state}")
+        if self.request.prefix_shared:
+            said.append("a shared prefix is kept once in whole pages; windows and states are each sequence's own")
+        return tuple(said)
+
+    def places(self, counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
+        return groups.filled(counts) if self.request.option("pad_groups") else counts
+
+    def idle(self, counts: Mapping[CacheSpec, int], size: Mapping[CacheSpec, int]) -> tuple[str, ...]:
+        return () if self.request.option("pad_groups") else groups.idle(counts, size)
+
+    def capacity(self, layers: Iterable[tuple[CacheSpec, int]], tokens: int, budget_bytes: int) -> Capacity:
+        sizes = [(count, self.page_bytes(part), total(self.hold(part, tokens, 1))) for part, count in layers]
+        return groups.capacity(sizes, budget_bytes, self.span)
+
+    def page_bytes(self, part: CacheSpec) -> int:
+        """Bytes of one page of one layer."""
+        if not is_state(part):
+            return self.pages.tokens[part] * total(self.row(part))
+        return self.pages.state_bytes or total(self.state(part))
+
+    @classmethod
+    def command_line(cls, served: Served) -> list[str]:
+        return serve.words(served) + cls.flags(served.settings.options)
+
+
+def is_state(part: CacheSpec) -> bool:
+    """Whether vLLM keeps `part` as a recurrent state of fixed size."""
+    return type(part) in STATES

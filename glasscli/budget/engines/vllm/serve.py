@@ -1,0 +1,65 @@
+"""vLLM's own settings, and a plan as `vllm serve …`: flags as its `config/cache.py` and `config/parallel.py` name
+them in 2026-11."""
+
+from collections.abc import Mapping
+
+from glasscli.budget.engines.engine import BLOCK_SAYS, DRAFT, Option, Served
+from glasscli.errors import ConfigError
+
+OPTIONS: Mapping[str, Option] = {
+    "block_size": Option(
+        int,
+        16,
+        BLOCK_SAYS + " (64 for MLA; larger where a state must fit a page)",
+        flag=lambda value: ["--block-size", f"{value}"],
+    ),
+    "max_num_batched_tokens": Option(
+        int,
+        8192,
+        "tokens a step may add, held on top of a window",
+        flag=lambda value: ["--max-num-batched-tokens", f"{value}"],
+    ),
+    "hybrid_manager": Option(
+        bool,
+        True,
+        "false: windows and chunks are not used, all layers are full",
+        flag=lambda value: [] if value else ["--disable-hybrid-kv-cache-manager"],
+    ),
+    "mamba_cache_mode": Option(
+        str,
+        "none",
+        "none: a page for each state; align: two",
+        choices=("none", "align"),
+        flag=lambda value: ["--mamba-cache-mode", value],
+    ),
+    "num_speculative_tokens": Option(int, 0, "drafted tokens: as many more snapshots of each state", least=0),
+    "draft_layers": DRAFT,
+    "pad_groups": Option(bool, False, "true: count the pages that groups of layers which are not full leave idle"),
+    "mla_expanded": Option(bool, False, "true: MLA caches the expanded keys and values"),
+}
+
+NAMES = {
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "fp8": "fp8",
+    "fp8_per_token_head": "fp8_per_token_head",
+    "int8_per_token_head": "int8_per_token_head",
+    "fp8_ds_mla": "fp8_ds_mla",
+    "nvfp4": "nvfp4",
+}
+
+
+def words(served: Served) -> list[str]:
+    """The command, up to vLLM's own settings. `--max-num-seqs` counts for each data-parallel replica."""
+    settings, k, v = served.settings, served.k, served.v
+    if k != v:
+        raise ConfigError(f"vLLM stores K and V in one type; the plan has K {k} and V {v}", "v_dtype")
+    if k not in NAMES and k != served.model_dtype:
+        raise ConfigError(f"vLLM has no {k} cache; it has {', '.join(NAMES)}", "k_dtype")
+    said = ["vllm", "serve", served.model, "--max-model-len", f"{settings.main}"]
+    said += ["--max-num-seqs", f"{-(-settings.batch // settings.dp)}"]
+    said += ["--kv-cache-dtype", "auto" if k == served.model_dtype else NAMES[k]]
+    for flag, ranks in (("tensor", settings.tp), ("pipeline", settings.pp), ("data", settings.dp)):
+        said += [f"--{flag}-parallel-size", f"{ranks}"] if ranks > 1 else []
+    said += ["--enable-prefix-caching"] if settings.prefix_shared else []
+    return said + (["--kv-cache-memory-bytes", f"{served.available}"] if served.available else [])

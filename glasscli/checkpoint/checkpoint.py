@@ -1,0 +1,126 @@
+"""What a model on disk offers, whatever its format: settings, tensors by name, a tokenizer, files, a hash.
+
+`open_checkpoint` finds the form that a path has. Everything above this door (loading, `info`, the dumps, the program)
+asks a `Checkpoint` and knows no file names. A new format is one class here and a row in `open_checkpoint`'s table.
+"""
+
+import hashlib
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from glasscli.checkpoint.safetensors_file import TensorInfo
+from glasscli.config.model_config import ModelConfig
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from glasscli.tokenizer.tokenizer import Tokenizer
+
+
+class Checkpoint(ABC):
+    """A model on disk. Making one reads nothing but what tells its form; each question reads what it needs.
+
+    Attributes:
+        path: the folder or file that was opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        """What to call it: the last part of its path."""
+        return self.path.name
+
+    @property
+    def settings_source(self) -> str:
+        """Where the settings stand, as messages say it."""
+        return str(self.path)
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """The settings in the words of a config.json.
+
+        Raises:
+            ConfigError: they are missing or damaged.
+        """
+
+    def config(self) -> ModelConfig:
+        """The settings that running it needs.
+
+        Raises:
+            ConfigError: they are missing, damaged, or describe what glass can't run.
+        """
+        return ModelConfig.from_dict(self.settings(), self.settings_source)
+
+    @abstractmethod
+    def tensors(self) -> list[TensorInfo]:
+        """All tensors, in the order of the files, from the headers alone.
+
+        Raises:
+            CheckpointError: files are missing, damaged, or contradict each other.
+        """
+
+    @abstractmethod
+    def read(self, info: TensorInfo) -> "NDArray[np.float32]":
+        """The numbers of one of `tensors`, as a float32 array of its own. All are finite.
+
+        Raises:
+            CheckpointError: a dtype that glass does not read, NaN or infinity, no memory, or the file changed.
+        """
+
+    @property
+    @abstractmethod
+    def readable(self) -> tuple[str, ...]:
+        """The dtypes that `read` knows."""
+
+    @abstractmethod
+    def tokenizer(self) -> "Tokenizer":
+        """Its tokenizer.
+
+        Raises:
+            TokenizerError: it is missing, damaged, or of a kind that glass does not know.
+        """
+
+    @abstractmethod
+    def files(self) -> list[Path]:
+        """Every file that glass reads of it."""
+
+    @abstractmethod
+    def weight_files(self) -> list[Path]:
+        """The files that hold tensors, by name.
+
+        Raises:
+            CheckpointError: there are none, or one is missing or leads outside.
+        """
+
+    def weight_bytes(self) -> int:
+        """Bytes of the weight files by a look at the folder, 0 where that can't be told: a hint, not a check."""
+        try:
+            return sum(path.stat().st_size for path in self.weight_files())
+        except Exception:
+            return 0
+
+    def weights_hash(self) -> str:
+        """SHA-256 over the bytes of the weight files in the order of their names, as 64 hexadecimal digits."""
+        digest = hashlib.sha256()
+        for path in self.weight_files():
+            with path.open("rb") as file:
+                while block := file.read(1 << 20):
+                    digest.update(block)
+        return digest.hexdigest()
+
+
+def open_checkpoint(path: str | Path) -> Checkpoint:
+    """The model at `path`, in the form that its files have.
+
+    Raises:
+        CheckpointError: nothing is there, or nothing that glass reads.
+    """
+    from glasscli.checkpoint.gguf.checkpoint import GGUF
+    from glasscli.checkpoint.gguf.header import is_gguf
+    from glasscli.checkpoint.hugging_face import HuggingFaceFolder
+
+    return GGUF(path) if is_gguf(Path(path)) else HuggingFaceFolder(path)

@@ -1,0 +1,62 @@
+"""A folder in Hugging Face's layout: config.json, safetensors in one file or in shards, tokenizer.json."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from glasscli.checkpoint.checkpoint import Checkpoint
+from glasscli.checkpoint.safetensors_file import READABLE, TensorInfo, read_tensor
+from glasscli.checkpoint.shards import INDEX, SINGLE, list_tensors, weight_files
+from glasscli.config.model_config import load_settings
+from glasscli.untrusted_files import model_folder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from glasscli.tokenizer.tokenizer import Tokenizer
+
+
+class HuggingFaceFolder(Checkpoint):
+    """What transformers' `save_pretrained` writes."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Raises CheckpointError where there is no such folder."""
+        super().__init__(model_folder(path))
+
+    @property
+    def settings_source(self) -> str:
+        return str(self.path / "config.json")
+
+    def settings(self) -> dict[str, Any]:
+        return load_settings(self.path)
+
+    def tensors(self) -> list[TensorInfo]:
+        return list_tensors(self.path)
+
+    def read(self, info: TensorInfo) -> "NDArray[np.float32]":
+        return read_tensor(info)
+
+    @property
+    def readable(self) -> tuple[str, ...]:
+        return READABLE
+
+    def tokenizer(self) -> "Tokenizer":
+        from glasscli.tokenizer.tokenizer import load_tokenizer
+
+        return load_tokenizer(self.path)
+
+    def files(self) -> list[Path]:
+        weights = self.weight_files()
+        index = [] if weights == [self.path / SINGLE] else [self.path / INDEX]
+        before = [self.path / name for name in ("config.json", "generation_config.json")]
+        paths = [*before, *index, *weights, self.path / "tokenizer.json"]
+        return [path for path in paths if path.is_file()]
+
+    def weight_files(self) -> list[Path]:
+        return weight_files(self.path)
+
+    def weight_bytes(self) -> int:
+        try:
+            return sum(path.stat().st_size for path in self.path.glob("*.safetensors"))
+        except (OSError, ValueError):
+            return 0

@@ -1,0 +1,53 @@
+"""The tests themselves: what they share has a name of its own, and each of their files runs alone."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+
+
+def ours(name: str) -> Path | None:
+    """The package or module in tests/ that `import name` may mean, or None if there is none."""
+    return next((path for path in (TESTS / name, TESTS / f"{name}.py") if path.exists()), None)
+
+
+def imported(path: Path) -> set[str]:
+    """The first parts of all names that a file imports."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add((node.module or "").split(".")[0])
+    return found
+
+
+def test_what_tests_share_has_a_name_that_nothing_else_has() -> None:
+    """With the repository's root on the path, `cli` is the program's folder and not that of its tests.
+
+    A package without `__init__.py` loses against one with it wherever on the path that stands.
+    """
+    files = [path for path in TESTS.rglob("*.py") if TESTS / "bench" not in path.parents]
+    shared = {name for path in files for name in imported(path) if ours(name)} - sys.stdlib_module_names
+    assert {"helpers", "robust"} <= shared
+    for name in shared:
+        found = ours(name)
+        assert found is not None
+        assert found.is_file() or (found / "__init__.py").exists(), f"{name} is no package"
+        assert not (ROOT / name).exists(), f"{name} may mean {ROOT / name}"
+        assert not (ROOT / f"{name}.py").exists(), f"{name} may mean {ROOT / name}.py"
+
+
+@pytest.mark.parametrize("module", ["helpers.terminal", "robust.signals", "robust.together", "robust.arguments"])
+def test_helpers_are_found_with_the_root_on_the_path(module: str) -> None:
+    program = [sys.executable, "-c", f"import {module} as found; print(found.__file__)"]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(TESTS)])}
+    run = subprocess.run(program, capture_output=True, text=True, env=env, cwd=ROOT, check=False)
+    assert run.returncode == 0, run.stderr
+    assert Path(run.stdout.strip()) == TESTS / f"{module.replace('.', '/')}.py"
