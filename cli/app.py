@@ -1,24 +1,19 @@
 """The `glass` program: finds the command, turns errors into one line and an exit code.
 
-Importing a command costs time, so each lives in a module of its own that is imported when it is called for.
-`glass --help` and `glass --version` are answered without Typer.
+`glasscli.cli.commands` knows which there are; one is imported when it is called for. `glass --help` and
+`glass --version` are answered without Typer.
 """
 
 import contextlib
 import os
 import sys
-from importlib import import_module
+from typing import TYPE_CHECKING
 
 from glasscli import __version__
+from glasscli.cli.commands import COMMANDS, load, summary
 
-# name: (module below glasscli.cli.commands, one line for the list of commands)
-COMMANDS = {
-    "generate": ("generate.single", "Continue a text, token by token"),
-    "dump-attn": ("dump_attn.command", "Show an attention layer: q k v, rope, cache, scores, softmax, out"),
-    "kv-budget": ("kv_budget.command", "How big is the KV cache? MHA, GQA, MQA side by side, or any model"),
-    "tokenize": ("tokenize.command", "How a text becomes tokens"),
-    "info": ("info.command", "What a model folder holds: settings, parameters, tensors, bytes"),
-}
+if TYPE_CHECKING:
+    from typer.core import TyperCommand
 
 EXAMPLES = """\
   glass generate "Once upon a time" -n 60 --seed 1
@@ -30,7 +25,7 @@ EXAMPLES = """\
 
 def help_text() -> str:
     """What `glass --help` prints."""
-    commands = "\n".join(f"  {name:<10} {line}" for name, (_, line) in COMMANDS.items())
+    commands = "\n".join(f"  {name:<10} {summary(name)}" for name in COMMANDS)
     return (
         "glass: run a small Llama-style model and look inside it.\n\n"
         "Usage: glass COMMAND [OPTIONS]\n\n"
@@ -77,19 +72,33 @@ def run(name: str, args: list[str]) -> int:
 
     from glasscli.errors import GlassError
 
-    module = import_module(f"glasscli.cli.commands.{COMMANDS[name][0]}")
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    epilog = getattr(module, "EPILOG", None)  # examples, at the end of --help
-    app.command(name, epilog=epilog, context_settings={"help_option_names": ["-h", "--help"]})(module.command)
     try:
-        code = app(args, prog_name=f"glass {name}", standalone_mode=False)
-        return code if isinstance(code, int) else 0
+        options = parser(name).main(args, prog_name=f"glass {name}", standalone_mode=False)
+        if isinstance(options, int):  # what was asked for was help
+            return options
+        code: int = load(name).run(options)
+        return code
+    except KeyboardInterrupt:
+        return 130
     except SystemExit:  # Typer's answer to a pipe that was closed
         raise BrokenPipeError from None
     except GlassError as error:
         return complain(str(error), error.exit_code)
     except typer.TyperException as error:
         return complain(f"{error.format_message()}\nTry: glass {name} --help", error.exit_code)
+
+
+def parser(name: str) -> "TyperCommand":
+    """What makes a command's `Options` from a command line."""
+    import typer
+
+    command = load(name)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    settings = {"help_option_names": ["-h", "--help"]}
+    app.command(name, epilog=getattr(command, "EPILOG", None), context_settings=settings)(command.Options)
+    made = typer.main.get_command(app)
+    assert isinstance(made, typer.core.TyperCommand)
+    return made
 
 
 def unknown_command(name: str) -> str:

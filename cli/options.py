@@ -1,22 +1,83 @@
-"""Options that several commands share."""
+"""What options are made of, and the options that several commands share.
 
+What a command can be asked is a frozen dataclass called `Options`: a field an option, with its type, its default, and
+what the command line and its help say of it. Typer makes one from what was typed, and that is what travels.
+
+    @dataclass(frozen=True)
+    class Options:
+        \"\"\"The sentence that heads the command's help.\"\"\"
+
+        text: Annotated[str | None, argument("[TEXT]", "The text; - reads stdin.")] = None
+        merges: Annotated[bool, option("--merges", "Show every merge.", Group.view)] = False
+        as_json: Json = False
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.models import ArgumentInfo, OptionInfo
 
 from glasscli.cli.console import Color
 
+
+class Group(StrEnum):
+    """What options are about."""
+
+    model = "Model"
+    text = "Text"
+    sampling = "Sampling"
+    size = "Size"
+    engine = "Engine"
+    view = "View"
+    output = "Output"
+
+
+def option(
+    names: str,
+    help: str,
+    group: Group,
+    *,
+    metavar: str | None = None,
+    min: int | None = None,
+    envvar: str | None = None,
+    parser: Callable[[str], Any] | None = None,
+) -> OptionInfo:
+    """An option.
+
+    Args:
+        names: as they are typed, with spaces between: `-n --max-new-tokens`, `--echo/--no-echo`.
+        help: what it does, and its default if that is not one value.
+        metavar: what stands for its value in the help.
+        min: the least value of a number.
+        envvar: the variable of the environment that it is read from when it is not given.
+        parser: makes its value of what was typed.
+    """
+    made: OptionInfo = typer.Option(
+        *names.split(), help=help, rich_help_panel=group, metavar=metavar, min=min, envvar=envvar, parser=parser
+    )
+    return made
+
+
+def argument(metavar: str, help: str) -> ArgumentInfo:
+    """What is given without a name."""
+    made: ArgumentInfo = typer.Argument(metavar=metavar, help=help, rich_help_panel=Group.text)
+    return made
+
+
 ModelDir = Annotated[
     Path | None,
-    typer.Option(
-        "-m",
-        "--model",
-        envvar="GLASS_MODEL",
+    option(
+        "-m --model",
+        "A Llama folder in Hugging Face layout [default: the shipped model].",
+        Group.model,
         metavar="DIR",
-        help="A Llama folder in Hugging Face layout [default: the shipped model].",
+        envvar="GLASS_MODEL",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No footer, no notes, no hints.")]
-ColorOption = Annotated[Color, typer.Option("--color", help="When to colour.")]
+Special = Annotated[bool, option("--special", "Read names like <|endoftext|> as special tokens.", Group.text)]
+Json = Annotated[bool, option("--json", "Print one JSON document and nothing else.", Group.output)]
+ColorOption = Annotated[Color, option("--color", "When to colour.", Group.output)]
+Quiet = Annotated[bool, option("-q --quiet", "No footer, no notes, no hints.", Group.output)]

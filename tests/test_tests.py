@@ -51,3 +51,9 @@ def test_helpers_are_found_with_the_root_on_the_path(module: str) -> None:
     run = subprocess.run(program, capture_output=True, text=True, env=env, cwd=ROOT, check=False)
     assert run.returncode == 0, run.stderr
     assert Path(run.stdout.strip()) == TESTS / f"{module.replace('.', '/')}.py"
+
+
+def test_no_two_test_files_share_a_name() -> None:
+    """Collected together, as a run of one mark does, the second of them would not be imported."""
+    names = [path.name for path in TESTS.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))

@@ -43,6 +43,12 @@ def test_counts_refused(text: str) -> None:
     assert len(str(caught.value)) < 200
 
 
+def test_the_largest_number_that_is_taken_for_no_slip() -> None:
+    assert parse_count(str(10**18)) == 10**18
+    with pytest.raises(UsageError, match="too large: at most 10"):
+        parse_count(str(10**18 + 1))
+
+
 def test_several_counts_in_the_order_given_without_doubles() -> None:
     assert parse_counts(["8k,1k", "8192", "2k"]) == (8192, 1024, 2048)
 
@@ -93,6 +99,10 @@ def test_bandwidths_refused(text: str) -> None:
         (1024, "1.0 KiB"),
         (131072, "128.0 KiB"),
         (70272, "68.6 KiB"),
+        (1075, "1.0 KiB"),  # 1.0498
+        (1076, "1.1 KiB"),  # 1.0508: half up
+        (1024 * 1024 - 52, "1,023.9 KiB"),
+        (1024 * 1024 - 51, "1.0 MiB"),  # 1,023.95 KiB would be shown as 1,024.0
         (2**20 - 1, "1.0 MiB"),
         (2**30 - 2**10, "1.0 GiB"),
         (2**30, "1.0 GiB"),
@@ -121,6 +131,11 @@ def test_shown_bytes_are_near(n_bytes: int) -> None:
         (1, 10**9, "1.00 ns"),
         (5, 1000, "5.00 ms"),
         (59, 1, "59.0 s"),
+        (3600, 1, "3,600 s"),
+        (7199, 1, "7,199 s"),
+        (9_994, 10**6, "9.99 ms"),
+        (99_949, 10**6, "99.9 ms"),
+        (100_049, 10**6, "100 ms"),
         (7200, 1, "2.0 h"),
     ],
 )

@@ -15,7 +15,7 @@ from helpers.random_llama import settings
 from helpers.terminal import GLASS, environment, in_terminal
 from helpers.terminal import glass as glass_apart
 
-from glasscli.cli.commands.generate.single import EPILOG
+from glasscli.cli.commands.generate.command import EPILOG
 
 # Wrong usage: exit 2, a line that says what is wrong, nothing on stdout.
 

@@ -7,7 +7,7 @@ from golden.make import commands, like, shows_numbers
 from golden.rounding import MARK, like_stored, marked
 from helpers.in_process import glass
 
-from glasscli.cli.app import COMMANDS
+from glasscli.cli.commands import COMMANDS
 
 SCREENS = commands()
 

@@ -8,12 +8,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers
 from helpers.formula import weights
 
 from glasscli.checkpoint.gguf.checkpoint import GGUF
+from glasscli.checkpoint.tensors import load_tensors
+from glasscli.model.llama import Llama
 
 CONVERTED = Path(__file__).parents[1] / "data" / "gguf" / "converted"
 FACTS: dict[str, Any] = json.loads((CONVERTED / "facts.json").read_text())
@@ -48,3 +51,17 @@ def test_the_same_logits(name: str) -> None:
     assert torch.isfinite(expected).all()
     assert expected.std() > 0.01
     torch.testing.assert_close(logits, expected, rtol=1e-6, atol=1e-6 * float(expected.abs().max()))
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_glass_runs_it(name: str) -> None:
+    """Logits of glass in float32 from the GGUF, beside transformers' in float64 from the original weights."""
+    shapes = FACTS[name]["tensors"]
+    original = model_of(FACTS[name]["config"], {k: torch.from_numpy(weights(k, s)).double() for k, s in shapes.items()})
+    with torch.no_grad():
+        expected = original(IDS).logits[0].numpy()
+    checkpoint = GGUF(CONVERTED / f"{name}.gguf")
+    config, notes = checkpoint.config(), list[str]()
+    logits = Llama(config, load_tensors(checkpoint, config, notes))(IDS[0].tolist())
+    assert not notes
+    np.testing.assert_allclose(logits, expected, rtol=0, atol=2e-4 * np.abs(expected).max())

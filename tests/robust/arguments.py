@@ -1,15 +1,14 @@
 """Command lines made at random from the options that each command really has, with values that nobody tested."""
 
-from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import typer
 from helpers.model_folders import write_folder
 from helpers.random_llama import settings
 
-from glasscli.cli.app import COMMANDS
+from glasscli.cli.app import parser
+from glasscli.cli.commands import COMMANDS
 from robust.inside import Inside
 from robust.tally import Tally
 
@@ -35,9 +34,7 @@ PLACES = (
 
 def options_of(name: str) -> list[Any]:
     """The parameters of a command, as its parser knows them."""
-    app = typer.Typer(add_completion=False)
-    app.command(name)(import_module(f"glasscli.cli.commands.{COMMANDS[name][0]}").command)
-    return list(typer.main.get_command(app).params)
+    return list(parser(name).params)
 
 
 def try_arguments(inside: Inside, rng: Random, n: int) -> Tally:

@@ -1,10 +1,8 @@
-"""`glass dump-attn`: every number of an attention layer, on one screen or in a file."""
+"""`glass dump-attn`: check what was asked, then show the layer or write it."""
 
 from glasscli.cli.blas import pin_threads
-from glasscli.cli.commands.dump_attn import options as o
-from glasscli.cli.console import Color
+from glasscli.cli.commands.dump_attn.options import Options
 from glasscli.cli.interrupts import tidy_end
-from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
 
 EPILOG = """\
 Weights are shaded: . below .05, then .05 .2 .4 .7 and more; blank is masked. Measures are means over rows, beside
@@ -25,40 +23,12 @@ Examples:
 """
 
 
-def command(
-    prompt: o.Prompt = None,
-    layer: o.Layer = None,
-    all_layers: o.AllLayers = False,
-    step: o.StepOption = None,
-    head: o.Head = None,
-    rows: o.Rows = None,
-    scale: o.ScaleOption = o.Scale.linear,
-    decode: o.Decode = False,
-    new: o.New = None,
-    seed: o.Seed = None,
-    what_if: o.WhatIfOption = None,
-    heads: o.Heads = False,
-    explain: o.Explain = False,
-    blocked: o.Blocked = False,
-    output: o.Output = None,
-    names: o.NamesOption = o.Names.native,
-    special: o.Special = False,
-    overflow: o.OverflowOption = o.Overflow.error,
-    as_json: Json = False,
-    model: ModelDir = None,
-    color: ColorOption = Color.auto,
-    quiet: Quiet = False,
-) -> int:
-    """Show one attention layer: q k v, rope, cache, scores, mask, softmax, mix, out."""
-    ask = o.Ask(
-        prompt, layer, all_layers, tuple(part.strip() for part in step.split(",")) if step else (),
-        head, rows, scale is o.Scale.log, decode, new or 0, seed, what_if.value if what_if else None,
-        heads, explain, blocked, output, names.value, special, overflow.value, as_json, model, color, quiet,
-    )  # fmt: skip
-    ask.check()
-    pin_threads(model)
-    from glasscli.cli.commands.dump_attn.run import run
+def run(options: Options) -> int:
+    """Show the layer, or write it to a file; the exit code."""
+    options.check()
+    pin_threads(options.model)
+    from glasscli.cli.commands.dump_attn.run import run_dump
 
     with tidy_end():
-        run(ask)
+        run_dump(options)
     return 0

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from glasscli.cli.commands.dump_attn.options import Ask
+from glasscli.cli.commands.dump_attn.options import Options
 from glasscli.cli.commands.dump_attn.pick import pick_jacobian_heads
 from glasscli.errors import UsageError
 from glasscli.export.arrays import describe
@@ -15,24 +15,23 @@ from glasscli.inspect.trace import LayerTrace
 from glasscli.inspect.whatif import jacobian_facts, sharpness, what_if_pattern
 
 
-def view_document(ask: Ask, dump: Dump) -> dict[str, Any]:
-    """The document of the screen that `ask` names.
+def view_document(options: Options, dump: Dump) -> dict[str, Any]:
+    """The document of the screen that `options` names.
 
     Raises:
         UsageError: that screen has no document, or one of more than 50 MB.
     """
     about = describe(dump)
-    _check_size(ask, dump)
-    if ask.explain:
+    _check_size(options, dump)
+    if options.explain:
         return {**about, "schema": "glass.steps/1", "steps": _steps(dump)}
-    if ask.jacobian:
-        entries = [
-            _jacobian(dump, trace, head) for trace in dump.layers for head in pick_jacobian_heads(ask.head, dump.config)
-        ]
+    if options.jacobian:
+        heads = pick_jacobian_heads(options.head, dump.config)
+        entries = [_jacobian(dump, trace, head) for trace in dump.layers for head in heads]
         return {**about, "schema": "glass.jacobian/1", "layers": entries}
-    if ask.what_if:
-        layers = [_what_if(dump, trace, ask.what_if) for trace in dump.layers]
-        return {**about, "schema": "glass.whatif/1", "what_if": ask.what_if, "layers": layers}
+    if options.what_if:
+        layers = [_what_if(dump, trace, options.what_if) for trace in dump.layers]
+        return {**about, "schema": "glass.whatif/1", "what_if": options.what_if, "layers": layers}
     raise UsageError("--blocked measures memory on a screen only; leave --json out.")
 
 
@@ -68,13 +67,13 @@ def _steps(dump: Dump) -> list[dict[str, Any]]:
     return rows
 
 
-def _check_size(ask: Ask, dump: Dump) -> None:
+def _check_size(options: Options, dump: Dump) -> None:
     n_keys, n_layers = len(dump.tokens), len(dump.layers)
-    if ask.jacobian:
-        n_maps = n_layers * len(pick_jacobian_heads(ask.head, dump.config))
+    if options.jacobian:
+        n_maps = n_layers * len(pick_jacobian_heads(options.head, dump.config))
         what = f"{n_maps} Jacobian{'s' * (n_maps > 1)} of {n_keys:,} × {n_keys:,}"
         check_json_numbers(n_maps * n_keys**2, what)
-    elif ask.what_if:
+    elif options.what_if:
         check_json_size(dump.config, dump.n_queries, n_keys, n_layers, ("softmax",))
 
 

@@ -1,13 +1,14 @@
-"""The whole screen of one layer: header, table of steps with their checks, maps, measures."""
+"""The whole screen of one layer, and that of one of its heads: header, steps with their checks, maps, measures."""
 
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from glasscli.cli.commands.dump_attn.figures import number
+from glasscli.cli.commands.dump_attn.figures import bits, number, percent, share
 from glasscli.cli.commands.dump_attn.heatmap import Map, heatmaps
 from glasscli.cli.commands.dump_attn.measures import measure_table
+from glasscli.cli.commands.dump_attn.numbers import matrix
 from glasscli.cli.page.cells import cells, crop
 from glasscli.cli.page.page import Line, Page, Span
 from glasscli.cli.page.style import ACCENT, BAD, DIM, HEAD
@@ -15,6 +16,8 @@ from glasscli.inspect.checks import Check, check_layer
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.steps import step_array, steps_of
 from glasscli.inspect.trace import LayerTrace
+
+MAX_NUMBERS = 24  # rows and columns of weights that are still read, not scrolled past
 
 
 def layer_screen(
@@ -26,6 +29,30 @@ def layer_screen(
     lines += layer_maps(page, dump, trace, heads, log)
     measures = dump.measures(trace)
     return [*lines, [], *measure_table(page, dump, [measures[head] for head in heads], dump.uniform())]
+
+
+def head_screen(page: Page, dump: Dump, trace: LayerTrace, head: int, log: bool, demo: bool) -> list[Line]:
+    """The screen of one head."""
+    lines = header(page, dump, trace, [head], demo)
+    lines += [[], *layer_maps(page, dump, trace, [head], log)]
+    n_queries, n_keys = trace.mask_TS.shape
+    if max(n_queries, n_keys) <= MAX_NUMBERS and 20 + 5 * n_keys <= page.width:
+        labels = [page.label(token.raw) for token in dump.tokens]
+        rows = [(dump.start + i, labels[dump.start + i]) for i in range(n_queries)]
+        lines += [[], *matrix(page, rows, trace.pattern_HTS[head], labels, ~trace.mask_TS)]
+    m, uniform = dump.measures(trace)[head], dump.uniform()
+    if page.width >= 60:
+        return [*lines, [], *measure_table(page, dump, [m], uniform)]
+    lines += [
+        [],
+        *page.wrap(f"entropy {bits(m.entropy_bits)} ({percent(m.entropy_share)} of max)"),
+    ]
+    for name, value in m.as_dict().items():
+        if name.startswith("entropy") or name == "reach":
+            continue
+        base = uniform.as_dict()[name]
+        lines += page.wrap(f"{name:<7} {share(value):>4}  (uniform {share(base)})")
+    return lines
 
 
 def header(

@@ -1,13 +1,12 @@
-"""The options of `glass dump-attn`, apart from those that other commands have too, and which of them go together."""
+"""The options of `glass dump-attn`, and which of them go together."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from glasscli.cli.console import Color
+from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
 from glasscli.errors import UsageError
 
 
@@ -40,85 +39,89 @@ class Overflow(StrEnum):
     left = "left"
 
 
-Prompt = Annotated[
-    str | None, typer.Argument(metavar="[PROMPT]", help="The text to read [default: a demo text]; - reads stdin.")
-]
-Layer = Annotated[
-    str | None,
-    typer.Option("-l", "--layer", metavar="N", help="Which layer: 2, 0,2 or last [default: the middle one]."),
-]
-AllLayers = Annotated[bool, typer.Option("--all", help="All layers.")]
-StepOption = Annotated[
-    str | None,
-    typer.Option(
-        "--step",
-        metavar="NAME",
-        help="The numbers of a step: q k v rope_q rope_k cache scores mask softmax mix out, or jacobian. "
-        "In files: only these steps (q,softmax).",
-    ),
-]
-Head = Annotated[
-    str | None, typer.Option("--head", metavar="N", help="Which heads: 1 or 0,2. KV heads where a step has those.")
-]
-Rows = Annotated[
-    str | None, typer.Option("--rows", metavar="ROWS", help="Which queries: last, a position, or a range 4:8.")
-]
-ScaleOption = Annotated[Scale, typer.Option("--scale", help="Shade weights evenly or by powers of ten.")]
-Decode = Annotated[
-    bool, typer.Option("--decode", help="Read the last token as generation does: 1 query, from the cache.")
-]
-New = Annotated[
-    int | None,
-    typer.Option("--new", min=1, metavar="N", help="Write N tokens and show the step that chose each (greedy)."),
-]
-Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, metavar="S", help="With --new: draw tokens as generate does.")
-]
-WhatIfOption = Annotated[
-    WhatIf | None, typer.Option("--what-if", help="The layer without its causal mask, or without 1/√head_dim.")
-]
-Heads = Annotated[bool, typer.Option("--heads", help="All heads of all layers, measured on the text and on a probe.")]
-Explain = Annotated[bool, typer.Option("--explain", help="Each step in two sentences, with its line of code.")]
-Blocked = Annotated[bool, typer.Option("--blocked", help="Online softmax beside the plain one, memory of both.")]
-Output = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write a file: .npz .safetensors .json .csv .svg .html."),
-]
-NamesOption = Annotated[
-    Names, typer.Option("--names", help="Array names: L2.q, TransformerLens' hooks, or transformers' attentions.")
-]
-Special = Annotated[bool, typer.Option("--special", help="Read names like <|endoftext|> as special tokens.")]
-OverflowOption = Annotated[
-    Overflow, typer.Option("--overflow", help="A prompt too long: refuse it, or cut its oldest tokens.")
-]
+STEP = (
+    "The numbers of a step: q k v rope_q rope_k cache scores mask softmax mix out, or jacobian. "
+    "In files: only these steps (q,softmax)."
+)
 
 
 @dataclass(frozen=True)
-class Ask:
-    """What was asked for, checked as far as that needs no model."""
+class Options:
+    """Show one attention layer: q k v, rope, cache, scores, mask, softmax, mix, out."""
 
-    prompt: str | None = None
-    layer: str | None = None
-    all_layers: bool = False
-    steps: tuple[str, ...] = ()
-    head: str | None = None
-    rows: str | None = None
-    log: bool = False
-    decode: bool = False
-    n_new: int = 0
-    seed: int | None = None
-    what_if: str | None = None
-    heads: bool = False
-    explain: bool = False
-    blocked: bool = False
-    output: Path | None = None
-    names: str = "native"
-    special: bool = False
-    overflow: str = "error"
-    as_json: bool = False
-    model: Path | None = None
-    color: Color = Color.auto
-    quiet: bool = False
+    prompt: Annotated[str | None, argument("[PROMPT]", "The text to read [default: a demo text]; - reads stdin.")] = (
+        None
+    )
+    layer: Annotated[
+        str | None,
+        option("-l --layer", "Which layer: 2, 0,2 or last [default: the middle one].", Group.view, metavar="N"),
+    ] = None
+    all_layers: Annotated[bool, option("--all", "All layers.", Group.view)] = False
+    step: Annotated[str | None, option("--step", STEP, Group.view, metavar="NAME")] = None
+    head: Annotated[
+        str | None,
+        option("--head", "Which heads: 1 or 0,2. KV heads where a step has those.", Group.view, metavar="N"),
+    ] = None
+    rows: Annotated[
+        str | None,
+        option("--rows", "Which queries: last, a position, or a range 4:8.", Group.view, metavar="ROWS"),
+    ] = None
+    scale: Annotated[Scale, option("--scale", "Shade weights evenly or by powers of ten.", Group.view)] = Scale.linear
+    decode: Annotated[
+        bool, option("--decode", "Read the last token as generation does: 1 query, from the cache.", Group.view)
+    ] = False
+    new: Annotated[
+        int | None,
+        option("--new", "Write N tokens and show the step that chose each (greedy).", Group.text, metavar="N", min=1),
+    ] = None
+    seed: Annotated[
+        int | None,
+        option("--seed", "With --new: draw tokens as generate does.", Group.sampling, metavar="S", min=0),
+    ] = None
+    what_if: Annotated[
+        WhatIf | None,
+        option("--what-if", "The layer without its causal mask, or without 1/√head_dim.", Group.view),
+    ] = None
+    heads: Annotated[
+        bool, option("--heads", "All heads of all layers, measured on the text and on a probe.", Group.view)
+    ] = False
+    explain: Annotated[bool, option("--explain", "Each step in two sentences, with its line of code.", Group.view)] = (
+        False
+    )
+    blocked: Annotated[
+        bool, option("--blocked", "Online softmax beside the plain one, memory of both.", Group.view)
+    ] = False
+    output: Annotated[
+        Path | None,
+        option("-o --output", "Write a file: .npz .safetensors .json .csv .svg .html.", Group.output, metavar="FILE"),
+    ] = None
+    names: Annotated[
+        Names,
+        option("--names", "Array names: L2.q, TransformerLens' hooks, or transformers' attentions.", Group.output),
+    ] = Names.native
+    special: Special = False
+    overflow: Annotated[
+        Overflow, option("--overflow", "A prompt too long: refuse it, or cut its oldest tokens.", Group.text)
+    ] = Overflow.error
+    as_json: Json = False
+    model: ModelDir = None
+    color: ColorOption = Color.auto
+    quiet: Quiet = False
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps whose numbers are wanted."""
+        return tuple(part.strip() for part in self.step.split(",")) if self.step else ()
+
+    @property
+    def n_new(self) -> int:
+        """How many tokens to write first."""
+        return self.new or 0
+
+    @property
+    def log(self) -> bool:
+        """Whether weights are shaded by powers of ten."""
+        return self.scale is Scale.log
 
     @property
     def jacobian(self) -> bool:

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from glasscli.checkpoint.load import LoadedModel, load_model
 from glasscli.cli.commands.dump_attn.figures import DOT
-from glasscli.cli.commands.dump_attn.options import Ask
+from glasscli.cli.commands.dump_attn.options import Options
 from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_layers, pick_rows
 from glasscli.cli.console import note, write_json
 from glasscli.cli.prompt_text import prompt_text
@@ -21,40 +20,40 @@ from glasscli.inspect.steps import check_step, find_step, steps_of
 DEMO = "The cat saw the dog. The cat"  # a repeat, so that dup and induct have something to measure
 
 
-def run(ask: Ask) -> None:
+def run_dump(options: Options) -> None:
     """Do what was asked."""
-    if ask.output is not None:
-        check_export(ask.output, ask.names)
-    for step in ask.steps:
+    if options.output is not None:
+        check_export(options.output, options.names)
+    for step in options.steps:
         if step != "jacobian":
             find_step(step)
-    loaded = load_model(ask.model)
-    for step in ask.steps:
+    loaded = load_model(options.model)
+    for step in options.steps:
         if step != "jacobian":
             check_step(step, loaded.config)
-    if ask.output is not None:
-        spare_model(ask.output, loaded.folder)
-    text = DEMO if ask.prompt is None else prompt_text(ask.prompt)
-    ids = read(ask, loaded, text)
-    if ask.heads:
-        show_census(ask, loaded, text, ids)
+    if options.output is not None:
+        spare_model(options.output, loaded.folder)
+    text = DEMO if options.prompt is None else prompt_text(options.prompt)
+    ids = read(options, loaded, text)
+    if options.heads:
+        show_census(options, loaded, text, ids)
         return
-    if ask.jacobian and ask.rows is None and not ask.decode:
-        ask = replace(ask, rows="last")
-    layers = pick_layers(ask.layer, ask.all_layers, loaded.config)
-    steps = tuple(step for step in ask.steps if step != "jacobian")
+    if options.jacobian and options.rows is None and not options.decode:
+        options = replace(options, rows="last")
+    layers = pick_layers(options.layer, options.all_layers, loaded.config)
+    steps = tuple(step for step in options.steps if step != "jacobian")
     for wanted in steps or (None,):
-        pick_heads(ask.head, wanted, loaded.config)
-    new_ids = write_on(ask, loaded, ids)
+        pick_heads(options.head, wanted, loaded.config)
+    new_ids = write_on(options, loaded, ids)
     try:
-        if ask.as_json and ask.view is None:
-            rows = pick_rows(ask.rows, len(ids) - 1 if ask.decode else 0, len(ids))
+        if options.as_json and options.view is None:
+            rows = pick_rows(options.rows, len(ids) - 1 if options.decode else 0, len(ids))
             every = steps or tuple(steps_of(loaded.config))
             check_json_size(loaded.config, rows[1] - rows[0], rows[1], len(layers), every)
-        dump = make_dump(ask, loaded, text, ids, layers, new_ids)
-        finish(ask, loaded, dump, steps)
+        dump = make_dump(options, loaded, text, ids, layers, new_ids)
+        finish(options, loaded, dump, steps)
     except SizeError as error:
-        raise UsageError(f"{error}.\n{way_out(ask)}") from None
+        raise UsageError(f"{error}.\n{way_out(options)}") from None
 
 
 def spare_model(output: Path, folder: Path) -> None:
@@ -65,13 +64,13 @@ def spare_model(output: Path, folder: Path) -> None:
         raise UsageError(f"-o {output}: this file is a part of the model. Name another.")
 
 
-def read(ask: Ask, loaded: LoadedModel, text: str) -> list[int]:
+def read(options: Options, loaded: LoadedModel, text: str) -> list[int]:
     """The prompt's tokens. Says what the folder and the prompt's length call for, on stderr."""
     try:
-        prompt = read_prompt(loaded, text, Overflow(ask.overflow), ask.special)
+        prompt = read_prompt(loaded, text, Overflow(options.overflow.value), options.special)
     except ContextError as error:
         raise UsageError(f"{error}.\n--overflow left cuts the oldest tokens") from None
-    if not ask.quiet:
+    if not options.quiet:
         for remark in loaded.notes:
             note(remark)
         if prompt.n_dropped:
@@ -79,55 +78,56 @@ def read(ask: Ask, loaded: LoadedModel, text: str) -> list[int]:
     return list(prompt.token_ids)
 
 
-def write_on(ask: Ask, loaded: LoadedModel, ids: Sequence[int]) -> list[int]:
+def write_on(options: Options, loaded: LoadedModel, ids: Sequence[int]) -> list[int]:
     """The tokens that `--new` asks for: greedy, or drawn with a seed as `generate` draws them."""
-    if not ask.n_new:
+    if not options.n_new:
         return []
     from glasscli.generation.loop import generate
     from glasscli.generation.sampling import SamplingParams
 
-    params = SamplingParams(temperature=0.0) if ask.seed is None else SamplingParams()
-    written = generate(loaded, ids, params=params, max_new_tokens=ask.n_new, seed=ask.seed or 0)
+    params = SamplingParams(temperature=0.0) if options.seed is None else SamplingParams()
+    written = generate(loaded, ids, params=params, max_new_tokens=options.n_new, seed=options.seed or 0)
     new_ids = [step.token_id for step in written]
     if not new_ids:
         raise UsageError("there is no room for a new token: the prompt fills the context.")
-    if len(new_ids) < ask.n_new and not ask.quiet:
-        note(f"the text ended after {len(new_ids)} of {ask.n_new} tokens ({written.finish_reason})")
+    if len(new_ids) < options.n_new and not options.quiet:
+        note(f"the text ended after {len(new_ids)} of {options.n_new} tokens ({written.finish_reason})")
     return new_ids
 
 
 def make_dump(
-    ask: Ask, loaded: LoadedModel, text: str, ids: Sequence[int], layers: Sequence[int], new_ids: Sequence[int]
+    options: Options, loaded: LoadedModel, text: str, ids: Sequence[int], layers: Sequence[int], new_ids: Sequence[int]
 ) -> Dump:
     """Run the prompt, its last step, or the steps of new tokens."""
-    if ask.decode or new_ids:
+    if options.decode or new_ids:
         dump = dump_decode(loaded, ids, layers, new_ids)
-        if ask.rows is not None:
-            dump = take_rows(dump, *pick_rows(ask.rows, dump.start, len(dump.tokens)))
+        if options.rows is not None:
+            dump = take_rows(dump, *pick_rows(options.rows, dump.start, len(dump.tokens)))
     else:
-        dump = dump_attention(loaded, ids, layers, rows=pick_rows(ask.rows, 0, len(ids)))
+        dump = dump_attention(loaded, ids, layers, rows=pick_rows(options.rows, 0, len(ids)))
     return replace(dump, prompt=text)
 
 
-def finish(ask: Ask, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> None:
+def finish(options: Options, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> None:
     """Print JSON, write the file, or show the screens."""
-    if ask.view is not None and ask.as_json:
+    if options.view is not None and options.as_json:
         from glasscli.cli.commands.dump_attn.documents import view_document
 
-        write_json(view_document(ask, with_hash(loaded, dump)), indent=None)
-    elif ask.as_json:
-        write_json(document(with_hash(loaded, dump), steps or tuple(steps_of(loaded.config)), ask.names), indent=None)
-    elif ask.output is not None:
-        size = export_dump(with_hash(loaded, dump), ask.output, steps=steps or None, names=ask.names)
-        if not ask.quiet:
-            note(wrote(ask.output, size, dump))
+        write_json(view_document(options, with_hash(loaded, dump)), indent=None)
+    elif options.as_json:
+        every = steps or tuple(steps_of(loaded.config))
+        write_json(document(with_hash(loaded, dump), every, options.names), indent=None)
+    elif options.output is not None:
+        size = export_dump(with_hash(loaded, dump), options.output, steps=steps or None, names=options.names)
+        if not options.quiet:
+            note(wrote(options.output, size, dump))
     else:
         from glasscli.cli.commands.dump_attn.show import show
 
-        show(ask, loaded, dump, steps)
+        show(options, loaded, dump, steps)
 
 
-def show_census(ask: Ask, loaded: LoadedModel, text: str, ids: Sequence[int]) -> None:
+def show_census(options: Options, loaded: LoadedModel, text: str, ids: Sequence[int]) -> None:
     """All heads, as a table or as JSON."""
     from glasscli.inspect.head_roles import head_census
 
@@ -135,7 +135,7 @@ def show_census(ask: Ask, loaded: LoadedModel, text: str, ids: Sequence[int]) ->
         census = head_census(loaded, ids)
     except SizeError as error:
         raise UsageError(f"{error}.\nGive a shorter text.") from None
-    if ask.as_json:
+    if options.as_json:
         from glasscli.cli.commands.dump_attn.documents import census_document
         from glasscli.export.arrays import describe_model
 
@@ -146,8 +146,8 @@ def show_census(ask: Ask, loaded: LoadedModel, text: str, ids: Sequence[int]) ->
     from glasscli.cli.commands.dump_attn.layer_screen import text_lines
     from glasscli.cli.page.page import Page
 
-    page = Page.of_stdout(ask.color, DOT)
-    page.show([*text_lines(page, text, len(ids), ask.prompt is None), *heads_screen(page, census)])
+    page = Page.of_stdout(options.color, DOT)
+    page.show([*text_lines(page, text, len(ids), options.prompt is None), *heads_screen(page, census)])
 
 
 def with_hash(loaded: LoadedModel, dump: Dump) -> Dump:
@@ -165,11 +165,15 @@ def wrote(path: Path, size: int, dump: Dump) -> str:
     )
 
 
-def way_out(ask: Ask) -> str:
+def way_out(options: Options) -> str:
     """What to do about a dump that is too large, in options."""
-    fewer: list[Any] = ["--rows last" if ask.rows is None else None, "one --layer" if ask.all_layers else None]
-    fewer.append("one --step" if not ask.steps and (ask.as_json or ask.output) and ask.view is None else None)
-    fewer.append("an earlier row with --rows" if ask.jacobian else None)
-    binary = (ask.as_json and ask.view is None) or (ask.output is not None and ask.output.suffix in (".json", ".csv"))
-    ways = (["-o FILE.npz"] if binary else []) + [way for way in fewer if way]
+    json_of_steps = options.as_json and options.view is None
+    fewer = {
+        "--rows last": options.rows is None,
+        "one --layer": options.all_layers,
+        "one --step": not options.steps and (json_of_steps or options.output is not None),
+        "an earlier row with --rows": options.jacobian,
+    }
+    as_text = json_of_steps or (options.output is not None and options.output.suffix in (".json", ".csv"))
+    ways = [*(["-o FILE.npz"] if as_text else []), *(way for way, helps in fewer.items() if helps)]
     return f"Try {', or '.join(ways)}." if ways else "Give a shorter text."

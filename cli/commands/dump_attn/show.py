@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.dump_attn.decode_screen import chosen_table, decode_screen
 from glasscli.cli.commands.dump_attn.figures import DOT
-from glasscli.cli.commands.dump_attn.head_screen import head_screen
 from glasscli.cli.commands.dump_attn.heads_screen import explain_screen
-from glasscli.cli.commands.dump_attn.layer_screen import header, layer_maps, layer_screen, prompt_lines
+from glasscli.cli.commands.dump_attn.layer_screen import head_screen, header, layer_maps, layer_screen, prompt_lines
 from glasscli.cli.commands.dump_attn.numbers import step_numbers
-from glasscli.cli.commands.dump_attn.options import Ask
+from glasscli.cli.commands.dump_attn.options import Options
 from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_jacobian_heads
 from glasscli.cli.commands.dump_attn.whatif_screen import blocked_screen, jacobian_screen, what_if_screen
 from glasscli.cli.page.cells import join_fitting
@@ -19,53 +18,53 @@ from glasscli.inspect.dump import Dump, SizeError, check_size, dump_attention
 from glasscli.inspect.trace import LayerTrace
 
 
-def show(ask: Ask, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> None:
+def show(options: Options, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> None:
     """Print the screen that was asked for, one layer after another."""
-    page = Page.of_stdout(ask.color, DOT)
-    demo = ask.prompt is None
-    if ask.blocked:
+    page = Page.of_stdout(options.color, DOT)
+    demo = options.prompt is None
+    if options.blocked:
         page.show([*prompt_lines(page, dump, demo), *blocked_screen(page, dump, dump.layers)])
         return
-    prefill = _prefill(loaded, dump) if dump.mode == "decode" and ask.view is None and not steps else {}
+    prefill = _prefill(loaded, dump) if dump.mode == "decode" and options.view is None and not steps else {}
     for i, trace in enumerate(dump.layers):
         lines: list[Line] = [[]] if i else []
-        lines += _layer(page, ask, dump, trace, steps, prefill.get(trace.layer), demo)
+        lines += _layer(page, options, dump, trace, steps, prefill.get(trace.layer))
         page.show(lines)
-    if page.terminal and not ask.quiet:
-        page.show([[], [(hint(page, ask, dump), DIM)]])
+    if page.terminal and not options.quiet:
+        page.show([[], [(hint(page, options, dump), DIM)]])
 
 
 def _layer(
-    page: Page, ask: Ask, dump: Dump, trace: LayerTrace, steps: Sequence[str], prefill: LayerTrace | None, demo: bool
+    page: Page, options: Options, dump: Dump, trace: LayerTrace, steps: Sequence[str], prefill: LayerTrace | None
 ) -> list[Line]:
-    config = dump.config
-    if ask.explain:
+    config, demo = dump.config, options.prompt is None
+    if options.explain:
         return [*header(page, dump, trace, range(config.n_heads), demo), *explain_screen(page, dump, trace)]
     lines: list[Line] = []
-    if steps and ask.view is None:
+    if steps and options.view is None:
         for name in steps:
-            heads = pick_heads(ask.head, name, config)
+            heads = pick_heads(options.head, name, config)
             lines += [[]] if lines else [*header(page, dump, trace, (), demo), []]
             lines += step_numbers(page, dump, trace, name, heads)
         return lines
-    heads = pick_heads(ask.head, None, config)
-    if ask.jacobian:
+    heads = pick_heads(options.head, None, config)
+    if options.jacobian:
         lines = prompt_lines(page, dump, demo)
-        for i, head in enumerate(pick_jacobian_heads(ask.head, config)):
+        for i, head in enumerate(pick_jacobian_heads(options.head, config)):
             lines += [*([[]] if i else []), *jacobian_screen(page, dump, trace, head)]
         return lines
-    if ask.what_if:
-        top = header(page, dump, trace, heads, demo, f"what if: {ask.what_if}")
-        return [*top, [], *what_if_screen(page, dump, trace, ask.what_if, heads, ask.log)]
-    if dump.n_queries == 1 and (dump.mode == "decode" or ask.rows is not None):
+    if options.what_if:
+        top = header(page, dump, trace, heads, demo, f"what if: {options.what_if}")
+        return [*top, [], *what_if_screen(page, dump, trace, options.what_if, heads, options.log)]
+    if dump.n_queries == 1 and (dump.mode == "decode" or options.rows is not None):
         return decode_screen(page, dump, trace, heads, prefill, demo)
     if dump.chosen:
         top = header(page, dump, trace, heads, demo)
-        maps = layer_maps(page, dump, trace, heads, ask.log)
+        maps = layer_maps(page, dump, trace, heads, options.log)
         return [*top, [], *maps, [], *chosen_table(page, dump, trace, heads)]
     if len(heads) == 1 and config.n_heads > 1:
-        return head_screen(page, dump, trace, heads[0], ask.log, demo)
-    return layer_screen(page, dump, trace, heads, log=ask.log, demo=demo)
+        return head_screen(page, dump, trace, heads[0], options.log, demo)
+    return layer_screen(page, dump, trace, heads, log=options.log, demo=demo)
 
 
 def _prefill(loaded: LoadedModel, dump: Dump) -> dict[int, LayerTrace]:
@@ -79,14 +78,14 @@ def _prefill(loaded: LoadedModel, dump: Dump) -> dict[int, LayerTrace]:
     return {trace.layer: trace for trace in whole.layers}
 
 
-def hint(page: Page, ask: Ask, dump: Dump) -> str:
+def hint(page: Page, options: Options, dump: Dump) -> str:
     """One line of what to try next: things not asked for this time, as many as fit."""
     ideas = [
-        ("--head 1 (numbers)", ask.head is None),
-        ("--step scores", not ask.steps),
+        ("--head 1 (numbers)", options.head is None),
+        ("--step scores", not options.steps),
         ("--decode (from the cache)", dump.mode == "prefill"),
         (f"-o layer{dump.layers[0].layer}.html", True),
-        ("--explain", not ask.explain),
+        ("--explain", not options.explain),
         ("--heads", True),
     ]
     return join_fitting(" try", (text for text, fits in ideas if fits), page.width)

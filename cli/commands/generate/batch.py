@@ -1,50 +1,54 @@
 """`glass generate --prompts FILE`: several prompts, decoded together, told in order."""
 
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from glasscli.checkpoint.load import load_model
+from glasscli.cli.commands.generate.batch_view import BatchJsonlView, BatchJsonView, BatchTextView
+from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.console import is_terminal, note
 from glasscli.cli.interrupts import watch_interrupts
 from glasscli.cli.prompt_text import prompt_lines
 from glasscli.errors import UsageError
+from glasscli.generation.batch import Batch, generate_batch
 from glasscli.generation.prompts import ContextError
 
-if TYPE_CHECKING:
-    from glasscli.cli.commands.generate.batch_view import BatchJsonlView, BatchJsonView, BatchTextView
-    from glasscli.cli.commands.generate.single import Look
-    from glasscli.generation.batch import Batch
 
-
-def run_batch(folder: Path | None, path: str, options: dict[str, Any], look: "Look") -> int:
-    """Continue every line of a file; the exit code."""
-    settings = {key: value for key, value in options.items() if key != "use_cache"}
-    if not options["use_cache"]:
+def run_batch(options: Options, path: str) -> int:
+    """Continue every line of the file at `path`; the exit code."""
+    if options.no_cache:
         raise UsageError("--no-cache is for one prompt: a batch is decoded through one cache")
     prompts = prompt_lines(path)
-    from glasscli.checkpoint.load import load_model
-    from glasscli.generation.batch import generate_batch
-
-    loaded = load_model(folder)
+    loaded = load_model(options.model)
     try:
-        batch = generate_batch(loaded, prompts, **settings)
+        batch = generate_batch(
+            loaded,
+            prompts,
+            params=options.params,
+            seed=options.seed,
+            max_new_tokens=options.max_new_tokens,
+            stop=options.stop or (),
+            ignore_eos=options.ignore_eos,
+            overflow=options.overflow,
+            parse_special=options.special,
+            n_top=options.n_top,
+        )
     except ContextError as error:
         raise UsageError(f"{error}.\n--overflow left cuts the oldest") from None
-    if not look.quiet:
+    if not options.quiet:
         for text in notes(batch):
             note(text)
-    code = write(batch, _view(batch, prompts, settings, look))
-    if not (look.quiet or look.for_machines):
+    code = write(batch, view_of(batch, prompts, options))
+    if not (options.quiet or options.for_machines):
         if is_terminal(sys.stderr):
             from glasscli.cli.commands.generate.footer import show_batch_footer
 
-            show_batch_footer(batch, look.color)
-        elif settings["seed"] is None and not settings["params"].greedy:
+            show_batch_footer(batch, options.color)
+        elif options.seed is None and not options.params.greedy:
             note(f"seed {batch.runs[0].seed}, and one more for each line")
     return code
 
 
-def write(batch: "Batch", view: "BatchTextView | BatchJsonView | BatchJsonlView") -> int:
+def write(batch: Batch, view: BatchTextView | BatchJsonView | BatchJsonlView) -> int:
     """Run all to their end or to Ctrl-C; each text is shown once it and all before it are done. The exit code."""
     shown = 0
     with watch_interrupts() as interrupt:
@@ -67,18 +71,15 @@ def write(batch: "Batch", view: "BatchTextView | BatchJsonView | BatchJsonlView"
     return 130 if interrupt.requested else 0
 
 
-def notes(batch: "Batch") -> list[str]:
+def notes(batch: Batch) -> list[str]:
     """What should be known before the texts."""
     cut = [(i + 1, run.prompt.n_dropped) for i, run in enumerate(batch.runs) if run.prompt.n_dropped]
     said = [f"prompt {number}: its oldest {dropped:,} tokens were cut" for number, dropped in cut]
     return [*batch.loaded.notes, *said]
 
 
-def _view(
-    batch: "Batch", prompts: list[str], settings: dict[str, Any], look: "Look"
-) -> "BatchTextView | BatchJsonView | BatchJsonlView":
-    from glasscli.cli.commands.generate.batch_view import BatchJsonlView, BatchJsonView, BatchTextView
-
-    if look.for_machines:
-        return (BatchJsonView if look.as_json else BatchJsonlView)(batch, prompts, settings)
-    return BatchTextView(batch, prompts, look.color, look.echo is not False)
+def view_of(batch: Batch, prompts: list[str], options: Options) -> BatchTextView | BatchJsonView | BatchJsonlView:
+    """What shows the texts."""
+    if options.for_machines:
+        return (BatchJsonView if options.as_json else BatchJsonlView)(batch, prompts, options)
+    return BatchTextView(batch, prompts, options.color, options.echo is not False)

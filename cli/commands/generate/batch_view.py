@@ -10,6 +10,7 @@ from glasscli.cli.commands.generate.json_view import (
     token_fields,
     write_line,
 )
+from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.console import Color, is_terminal, printable, use_color, width, write_bytes, write_json
 from glasscli.cli.page.style import DIM, paint
 from glasscli.generation.batch import Batch
@@ -47,13 +48,13 @@ class BatchTextView:
 class _Kept:
     """Keeps the tokens of every prompt until its result is due."""
 
-    def __init__(self, batch: Batch, prompts: list[str], settings: dict[str, Any]) -> None:
-        self._batch, self._prompts, self._settings = batch, prompts, settings
+    def __init__(self, batch: Batch, prompts: list[str], options: Options) -> None:
+        self._batch, self._prompts, self._options = batch, prompts, options
         self._tokens: list[list[dict[str, Any]]] = [[] for _ in prompts]
 
     def step(self, number: int, step: Step) -> None:
         """Keep a token."""
-        with_top = bool(self._settings["n_top"])
+        with_top = bool(self._options.n_top)
         self._tokens[number].append(token_fields(step, self._batch.loaded.tokenizer, with_top))
 
     def _result(self, number: int) -> dict[str, Any]:
@@ -67,7 +68,7 @@ class _Kept:
         return {
             "schema": SCHEMA,
             "model": model_fields(batch.loaded),
-            "sampling": settings_fields(self._settings),
+            "sampling": settings_fields(self._options),
             "timings": {
                 "prefill_s": batch.prefill_s,
                 "decode_s": batch.decode_s,
@@ -81,8 +82,8 @@ class _Kept:
 class BatchJsonView(_Kept):
     """One document with all results."""
 
-    def __init__(self, batch: Batch, prompts: list[str], settings: dict[str, Any]) -> None:
-        super().__init__(batch, prompts, settings)
+    def __init__(self, batch: Batch, prompts: list[str], options: Options) -> None:
+        super().__init__(batch, prompts, options)
         self._results: list[dict[str, Any]] = []
 
     def result(self, number: int) -> None:

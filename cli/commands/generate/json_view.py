@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from glasscli.checkpoint.load import LoadedModel
+from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.console import write_json
 from glasscli.errors import TokenizerError
 from glasscli.generation.continuation import Step
@@ -17,8 +18,8 @@ SCHEMA = "glass.generate/1"
 class JsonView:
     """Keeps the steps and writes one document at the end, also when the run was interrupted."""
 
-    def __init__(self, tokenizer: Tokenizer, prompt: str, settings: dict[str, Any], with_top: bool) -> None:
-        self._tokenizer, self._prompt, self._settings, self._with_top = tokenizer, prompt, settings, with_top
+    def __init__(self, tokenizer: Tokenizer, prompt: str, options: Options) -> None:
+        self._tokenizer, self._prompt, self._options = tokenizer, prompt, options
         self._tokens: list[dict[str, Any]] = []
 
     def start(self, run: Generation) -> None:
@@ -26,29 +27,29 @@ class JsonView:
 
     def step(self, step: Step) -> None:
         """Keep a step."""
-        self._tokens.append(token_fields(step, self._tokenizer, self._with_top))
+        self._tokens.append(token_fields(step, self._tokenizer, bool(self._options.n_top)))
 
     def rest(self, text: str) -> None:
         """The run itself knows its text."""
 
     def end(self, run: Generation) -> None:
         """Write the document."""
-        write_json({**run_fields(run, self._prompt, self._settings), "tokens": self._tokens})
+        write_json({**run_fields(run, self._prompt, self._options), "tokens": self._tokens})
         sys.stdout.flush()
 
 
 class JsonlView:
     """Writes `{"event": "token", …}` for each token at once, then one `{"event": "done", …}`."""
 
-    def __init__(self, tokenizer: Tokenizer, prompt: str, settings: dict[str, Any], with_top: bool) -> None:
-        self._tokenizer, self._prompt, self._settings, self._with_top = tokenizer, prompt, settings, with_top
+    def __init__(self, tokenizer: Tokenizer, prompt: str, options: Options) -> None:
+        self._tokenizer, self._prompt, self._options = tokenizer, prompt, options
 
     def start(self, run: Generation) -> None:
         """Nothing to write yet."""
 
     def step(self, step: Step) -> None:
         """Write a line."""
-        fields = token_fields(step, self._tokenizer, self._with_top)
+        fields = token_fields(step, self._tokenizer, bool(self._options.n_top))
         write_line({"event": "token", "index": step.index, "delta": step.text, **fields})
 
     def rest(self, text: str) -> None:
@@ -56,7 +57,7 @@ class JsonlView:
 
     def end(self, run: Generation) -> None:
         """Write the last line."""
-        write_line({"event": "done", **run_fields(run, self._prompt, self._settings)})
+        write_line({"event": "done", **run_fields(run, self._prompt, self._options)})
 
 
 def write_line(fields: dict[str, Any]) -> None:
@@ -81,14 +82,14 @@ def token_fields(step: Step, tokenizer: Tokenizer, with_top: bool) -> dict[str, 
     return fields
 
 
-def run_fields(run: Generation, prompt: str, settings: dict[str, Any]) -> dict[str, Any]:
+def run_fields(run: Generation, prompt: str, options: Options) -> dict[str, Any]:
     """All of a run but its tokens."""
     n = len(run.token_ids)
     return {
         "schema": SCHEMA,
         "model": model_fields(run.loaded),
         **result_fields(run, prompt),
-        "sampling": settings,
+        "sampling": settings_fields(options),
         "timings": {
             "prefill_s": run.prefill_s,
             "prefill_tokens": len(run.prompt.token_ids),
@@ -129,11 +130,14 @@ def model_fields(loaded: LoadedModel) -> dict[str, Any]:
     }
 
 
-def settings_fields(options: dict[str, Any]) -> dict[str, Any]:
+def settings_fields(options: Options) -> dict[str, Any]:
     """The settings of a run, as the options gave them."""
-    params = options["params"]
-    rest = {key: value for key, value in options.items() if key not in ("params", "seed", "n_top")}
-    return {**asdict(params), "greedy": params.greedy, **rest}
+    params = options.params
+    fields = {**asdict(params), "greedy": params.greedy, "max_new_tokens": options.max_new_tokens}
+    fields |= {"stop": options.stop or [], "ignore_eos": options.ignore_eos, "overflow": options.overflow}
+    if options.prompts is None:
+        fields["use_cache"] = not options.no_cache
+    return {**fields, "special": options.special}
 
 
 def _token(token_id: int, tokenizer: Tokenizer) -> dict[str, Any]:

@@ -1,11 +1,18 @@
-"""The options of `glass generate`, apart from those that other commands have too."""
+"""The options of `glass generate`, and which of them go together."""
 
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from glasscli.cli.console import Color
+from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
+from glasscli.errors import UsageError
 from glasscli.generation.prompts import Overflow
+
+if TYPE_CHECKING:
+    from glasscli.generation.sampling import SamplingParams
+
+RUNNERS_UP = 4  # the token itself and three others
 
 
 class Show(StrEnum):
@@ -16,41 +23,112 @@ class Show(StrEnum):
     color = "color"
 
 
-Prompt = Annotated[str | None, typer.Argument(metavar="[PROMPT]", help="The text to continue; - reads stdin.")]
-Tokens = Annotated[int, typer.Option("-n", "--max-new-tokens", min=0, metavar="N", help="Tokens to write at most.")]
-Temperature = Annotated[
-    float, typer.Option("-t", "--temperature", metavar="T", help="Flattens (>1) or sharpens; 0 is greedy.")
-]
-TopK = Annotated[int, typer.Option("--top-k", metavar="K", help="Draw from the K likeliest tokens; 0 is off.")]
-TopP = Annotated[float, typer.Option("--top-p", metavar="P", help="Draw from the fewest tokens of mass P; 1 is off.")]
-MinP = Annotated[float, typer.Option("--min-p", metavar="P", help="Drop tokens below P × the likeliest; 0 is off.")]
-Penalty = Annotated[
-    float, typer.Option("--repetition-penalty", metavar="R", help="Above 1: tokens seen get less likely.")
-]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, metavar="S", help="Replays a text [default: random].")]
-Stop = Annotated[
-    list[str] | None, typer.Option("--stop", metavar="TEXT", help="End before this text; may be given several times.")
-]
-IgnoreEos = Annotated[bool, typer.Option("--ignore-eos", help="Never choose the end-of-text token.")]
-OverflowOption = Annotated[
-    Overflow,
-    typer.Option(
-        "--overflow",
-        help="Prompt and text too long? error: refuse such a prompt. left: cut its oldest tokens down to 3/4 of the "
-        "context. slide: go on for ever, with the first 4 tokens and the newest.",
-    ),
-]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Compute everything anew each token: same text, slowly.")]
-Special = Annotated[bool, typer.Option("--special", help="Read names like <|endoftext|> as special tokens.")]
-Echo = Annotated[bool | None, typer.Option("--echo/--no-echo", help="Print the prompt first [default: on a terminal].")]
-ShowOption = Annotated[
-    Show | None, typer.Option("--show", help="probs: a table of every choice. colour: tint the text by surprise.")
-]
-Logprobs = Annotated[
-    int | None, typer.Option("--logprobs", min=0, metavar="N", help="Tell the N likeliest tokens at each step.")
-]
-Jsonl = Annotated[bool, typer.Option("--jsonl", help="One JSON line a token, at once.")]
-Prompts = Annotated[
-    str | None,
-    typer.Option("--prompts", metavar="FILE", help="Continue each line of FILE, together; line i has seed S + i - 1."),
-]
+OVERFLOW = (
+    "Prompt and text too long? error: refuse such a prompt. left: cut its oldest tokens down to 3/4 of the context. "
+    "slide: go on for ever, with the first 4 tokens and the newest."
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Continue a text, token by token, each shown as soon as it is chosen."""
+
+    prompt: Annotated[str | None, argument("[PROMPT]", "The text to continue; - reads stdin.")] = None
+    max_new_tokens: Annotated[
+        int, option("-n --max-new-tokens", "Tokens to write at most.", Group.sampling, metavar="N", min=0)
+    ] = 64
+    temperature: Annotated[
+        float, option("-t --temperature", "Flattens (>1) or sharpens; 0 is greedy.", Group.sampling, metavar="T")
+    ] = 0.8
+    top_k: Annotated[
+        int, option("--top-k", "Draw from the K likeliest tokens; 0 is off.", Group.sampling, metavar="K")
+    ] = 0
+    top_p: Annotated[
+        float, option("--top-p", "Draw from the fewest tokens of mass P; 1 is off.", Group.sampling, metavar="P")
+    ] = 0.95
+    min_p: Annotated[
+        float, option("--min-p", "Drop tokens below P × the likeliest; 0 is off.", Group.sampling, metavar="P")
+    ] = 0.0
+    repetition_penalty: Annotated[
+        float, option("--repetition-penalty", "Above 1: tokens seen get less likely.", Group.sampling, metavar="R")
+    ] = 1.0
+    seed: Annotated[
+        int | None, option("--seed", "Replays a text [default: random].", Group.sampling, metavar="S", min=0)
+    ] = None
+    stop: Annotated[
+        list[str] | None,
+        option("--stop", "End before this text; may be given several times.", Group.sampling, metavar="TEXT"),
+    ] = None
+    ignore_eos: Annotated[bool, option("--ignore-eos", "Never choose the end-of-text token.", Group.sampling)] = False
+    overflow: Annotated[Overflow, option("--overflow", OVERFLOW, Group.text)] = Overflow.error
+    no_cache: Annotated[
+        bool, option("--no-cache", "Compute everything anew each token: same text, slowly.", Group.engine)
+    ] = False
+    special: Special = False
+    echo: Annotated[
+        bool | None, option("--echo/--no-echo", "Print the prompt first [default: on a terminal].", Group.output)
+    ] = None
+    show: Annotated[
+        Show | None,
+        option("--show", "probs: a table of every choice. colour: tint the text by surprise.", Group.view),
+    ] = None
+    logprobs: Annotated[
+        int | None, option("--logprobs", "Tell the N likeliest tokens at each step.", Group.view, metavar="N", min=0)
+    ] = None
+    as_json: Json = False
+    as_jsonl: Annotated[bool, option("--jsonl", "One JSON line a token, at once.", Group.output)] = False
+    prompts: Annotated[
+        str | None,
+        option(
+            "--prompts", "Continue each line of FILE, together; line i has seed S + i - 1.", Group.text, metavar="FILE"
+        ),
+    ] = None
+    model: ModelDir = None
+    color: ColorOption = Color.auto
+    quiet: Quiet = False
+
+    def check(self) -> None:
+        """Refuse options that contradict each other, and settings without meaning. Imports NumPy.
+
+        Raises:
+            UsageError: names the two options, or the setting.
+        """
+        given = (("--show", self.show), ("--json", self.as_json), ("--jsonl", self.as_jsonl))
+        formats = [name for name, value in given if value]
+        if len(formats) > 1:
+            raise UsageError(f"{formats[0]} and {formats[1]} are two formats: choose one")
+        if self.logprobs is not None and (not formats or self.tinted):
+            raise UsageError("--logprobs has nothing to go into: add --json, --jsonl or --show probs")
+        if self.prompts is not None and self.prompt is not None:
+            raise UsageError("a prompt and --prompts are two sources: choose one")
+        if self.prompts is not None and self.show:
+            raise UsageError("--show is for one prompt; with --prompts use --json or --jsonl")
+        _ = self.params
+
+    @property
+    def for_machines(self) -> bool:
+        """Whether stdout gets JSON."""
+        return self.as_json or self.as_jsonl
+
+    @property
+    def tinted(self) -> bool:
+        """Whether tokens are to be coloured by surprise."""
+        return self.show in (Show.colour, Show.color)
+
+    @property
+    def n_top(self) -> int:
+        """How many of the likeliest tokens to tell at each step."""
+        if self.logprobs is not None:
+            return self.logprobs
+        return RUNNERS_UP if self.show is Show.probs else 0
+
+    @property
+    def params(self) -> "SamplingParams":
+        """The sampler's settings.
+
+        Raises:
+            UsageError: one of them has no meaning.
+        """
+        from glasscli.generation.sampling import SamplingParams
+
+        return SamplingParams(self.temperature, self.top_k, self.top_p, self.min_p, self.repetition_penalty)

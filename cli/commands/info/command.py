@@ -1,11 +1,10 @@
-"""`glass info`: what a model folder holds."""
+"""`glass info`: its options, and what it does."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from glasscli.cli.console import Color, note, write_json
-from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
+from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, option
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.outline import Outline
@@ -22,42 +21,48 @@ Examples:
 """
 
 
-def command(
-    model: ModelDir = None,
-    every: Annotated[bool, typer.Option("--tensors", help="List every tensor, layer by layer.")] = False,
-    as_json: Json = False,
-    color: ColorOption = Color.auto,
-    quiet: Quiet = False,
-) -> None:
+@dataclass(frozen=True)
+class Options:
     """Show what a model folder holds: settings, parameters, tensors, cache bytes per token, tokenizer, files."""
+
+    model: ModelDir = None
+    every: Annotated[bool, option("--tensors", "List every tensor, layer by layer.", Group.view)] = False
+    as_json: Json = False
+    color: ColorOption = Color.auto
+    quiet: Quiet = False
+
+
+def run(options: Options) -> int:
+    """Show what a folder holds; the exit code."""
     from glasscli.checkpoint.facts import read_facts
     from glasscli.checkpoint.load import shipped_folder
     from glasscli.checkpoint.outline import read_outline
     from glasscli.errors import ConfigError
 
-    folder = model or shipped_folder()
+    folder = options.model or shipped_folder()
     try:
         facts = read_facts(folder)
     except ConfigError as refusal:
-        _show_outline(read_outline(folder, refusal), every, as_json, color, quiet)
-        return
-    if as_json:
+        _show_outline(read_outline(folder, refusal), options)
+        return 0
+    if options.as_json:
         from glasscli.cli.commands.info.document import document
 
         write_json(document(facts))
-    else:
-        from glasscli.cli.commands.info.screen import folder_screen
-        from glasscli.cli.page.page import Page
+        return 0
+    from glasscli.cli.commands.info.screen import folder_screen
+    from glasscli.cli.page.page import Page
 
-        page = Page.of_stdout(color)
-        page.show(folder_screen(page, facts, every, quiet))
-        for text in () if quiet else facts.notes:
-            note(text)
+    page = Page.of_stdout(options.color)
+    page.show(folder_screen(page, facts, options.every, options.quiet))
+    for text in () if options.quiet else facts.notes:
+        note(text)
+    return 0
 
 
-def _show_outline(outline: "Outline", every: bool, as_json: bool, color: Color, quiet: bool) -> None:
+def _show_outline(outline: "Outline", options: Options) -> None:
     """What could be told of a model that glass does not run; on stderr, why it does not."""
-    if as_json:
+    if options.as_json:
         from glasscli.cli.commands.info.document import outline_document
 
         write_json(outline_document(outline))
@@ -65,7 +70,7 @@ def _show_outline(outline: "Outline", every: bool, as_json: bool, color: Color, 
     from glasscli.cli.commands.info.outline import outline_screen
     from glasscli.cli.page.page import Page
 
-    page = Page.of_stdout(color)
-    page.show(outline_screen(page, outline, every))
-    for text in () if quiet else (f"glass does not run this model: {outline.reason}", *outline.notes):
+    page = Page.of_stdout(options.color)
+    page.show(outline_screen(page, outline, options.every))
+    for text in () if options.quiet else (f"glass does not run this model: {outline.reason}", *outline.notes):
         note(text)

@@ -13,14 +13,13 @@ from glasscli.budget.subjects import Heads, Subject, from_config, from_name
 from glasscli.budget.sweep import curve, spaced
 from glasscli.cli import console
 from glasscli.cli.commands.kv_budget import data, parse
-from glasscli.cli.commands.kv_budget import options as o
 from glasscli.cli.commands.kv_budget.compare_screen import compare_screen, list_screen
 from glasscli.cli.commands.kv_budget.heads_screen import HeadsShown, heads_screen
 from glasscli.cli.commands.kv_budget.model_screen import model_screen
+from glasscli.cli.commands.kv_budget.options import Axis, Options
 from glasscli.cli.commands.kv_budget.said import said_of_heads, said_of_model
 from glasscli.cli.commands.kv_budget.sweep_screen import MOST, n_columns, sweep_screen
-from glasscli.cli.console import Color, note
-from glasscli.cli.options import ColorOption, Json, Quiet
+from glasscli.cli.console import note
 from glasscli.cli.page.page import Page
 from glasscli.config.source import read_config, title_of
 from glasscli.errors import ConfigError, GlassError, UsageError
@@ -40,68 +39,30 @@ Examples:
   glass kv-budget --model llama-3.1-8b --k-dtype q8_0 --v-dtype q4_0 --emit llama.cpp"""
 
 
-def command(
-    hq: o.Hq = None,
-    hkv: o.Hkv = None,
-    head_dim: o.HeadDim = None,
-    layers: o.Layers = None,
-    config: o.Config = None,
-    model: o.Model = None,
-    compare: o.Compare = None,
-    list_models: o.List = False,
-    tokens: o.Tokens = None,
-    batch: o.Batch = None,
-    dtype: o.Dtype = None,
-    k_dtype: o.KDtype = None,
-    v_dtype: o.VDtype = None,
-    encoder_tokens: o.Encoder = None,
-    prefix_shared: o.Prefix = None,
-    engine: o.EngineOption = None,
-    setting: o.Setting = None,
-    page: o.Page = None,
-    tp: o.Tp = "1",
-    pp: o.Pp = "1",
-    dp: o.Dp = "1",
-    budget: o.BudgetOption = None,
-    require_fit: o.RequireFit = False,
-    bandwidth: o.Bandwidth = None,
-    emit: o.EmitOption = None,
-    sweep: o.Sweep = False,
-    axis: o.AxisOption = o.Axis.log,
-    as_json: Json = False,
-    as_csv: o.Csv = False,
-    quiet: Quiet = False,
-    color: ColorOption = Color.auto,
-) -> int:
-    """How many bytes does a KV cache take, and how much fits?
-
-    Three ways in: head counts, a config.json, or the name of a well-known model. Numbers take k = 1024 and
-    m = 1024²; sizes are printed in KiB, MiB and GiB, and as exact integers of bytes in --json and --csv. Where
-    several contexts are given, single answers are about the longest.
-    """
-    asked = o.Asked(**locals())
+def run(options: Options) -> int:
+    """Answer what was asked; with --json a refusal is a document too. The exit code."""
     try:
-        return run(asked)
+        return answer_to(options)
     except GlassError as error:
-        if not asked.as_json or error.exit_code != 1:
+        if not options.as_json or error.exit_code != 1:
             raise
         data.show_refusal(error)
         return 1
 
 
-def run(asked: o.Asked) -> int:
+def answer_to(options: Options) -> int:
     """Answer what was asked; the exit code."""
-    parse.check(asked)
-    if asked.list_models:
-        return run_list(asked)
-    settings = parse.settings(asked)
-    if asked.hq is not None:
-        return run_heads(asked, settings, parse.heads(asked))
-    if asked.compare is not None:
-        return run_compare(asked, settings)
-    name = asked.config or asked.model or ""
-    subject = subject_of(name, settings.engine, path=asked.config is not None)
-    return run_model(asked, parse.shortened(asked, settings, subject), subject)
+    parse.check(options)
+    if options.list_models:
+        return run_list(options)
+    settings = parse.settings(options)
+    if options.hq is not None:
+        return run_heads(options, settings, parse.heads(options))
+    if options.compare is not None:
+        return run_compare(options, settings)
+    name = options.config or options.model or ""
+    subject = subject_of(name, settings.engine, path=options.config is not None)
+    return run_model(options, parse.shortened(options, settings, subject), subject)
 
 
 def subject_of(name: str, engine: str, path: bool) -> Subject:
@@ -126,101 +87,101 @@ def settings_at(where: str) -> dict[str, Any]:
     return cache_settings(where)
 
 
-def run_model(asked: o.Asked, settings: Settings, subject: Subject) -> int:
+def run_model(options: Options, settings: Settings, subject: Subject) -> int:
     """One model: everything there is to say about its cache."""
-    available, bandwidth = parse.size("--budget", asked.budget), parse.bandwidth(asked)
-    if asked.emit is not None:
-        return run_emit(asked, settings, subject, available)
-    if asked.sweep:
-        return run_sweep(asked, settings, [subject], available)
+    available, bandwidth = parse.size("--budget", options.budget), parse.bandwidth(options)
+    if options.emit is not None:
+        return run_emit(options, settings, subject, available)
+    if options.sweep:
+        return run_sweep(options, settings, [subject], available)
     answered = answer(subject, settings, available)
-    if asked.as_json:
+    if options.as_json:
         console.write_json(data.document(answered, bandwidth))
-    elif asked.as_csv:
+    elif options.as_csv:
         data.show_csv([answered])
     else:
-        page = Page.of_stdout(asked.color)
-        page.show(model_screen(page, answered, bandwidth, said_of_model(asked, settings), asked.quiet))
-    return verdict(asked, answered)
+        page = Page.of_stdout(options.color)
+        page.show(model_screen(page, answered, bandwidth, said_of_model(options, settings), options.quiet))
+    return verdict(options, answered)
 
 
-def run_heads(asked: o.Asked, settings: Settings, heads: Heads) -> int:
+def run_heads(options: Options, settings: Settings, heads: Heads) -> int:
     """MHA, GQA and MQA from head counts."""
-    available, bandwidth = parse.size("--budget", asked.budget), parse.bandwidth(asked)
+    available, bandwidth = parse.size("--budget", options.budget), parse.bandwidth(options)
     variants = heads.variants()
-    if asked.emit is not None:
-        return run_emit(asked, settings, heads.subject(), available)
-    if asked.sweep:
-        return run_sweep(asked, settings, [variant.subject() for variant in variants], available)
+    if options.emit is not None:
+        return run_emit(options, settings, heads.subject(), available)
+    if options.sweep:
+        return run_sweep(options, settings, [variant.subject() for variant in variants], available)
     answers = tuple(answer(variant.subject(), settings, available) for variant in variants)
     chosen = answers[variants.index(heads)]
-    if asked.as_json:
+    if options.as_json:
         console.write_json(data.heads_document(heads, variants, answers, bandwidth))
-    elif asked.as_csv:
+    elif options.as_csv:
         data.show_csv(answers)
     else:
-        page = Page.of_stdout(asked.color)
+        page = Page.of_stdout(options.color)
         shipped = Settings(tokens=(512,), k_dtype="f32", v_dtype="f32").budget(from_name("glass-1m"))
-        shown = HeadsShown(heads, variants, answers, bandwidth, shipped, said_of_heads(asked))
-        page.show(heads_screen(page, shown, asked.quiet))
-    return verdict(asked, chosen)
+        shown = HeadsShown(heads, variants, answers, bandwidth, shipped, said_of_heads(options))
+        page.show(heads_screen(page, shown, options.quiet))
+    return verdict(options, chosen)
 
 
-def run_compare(asked: o.Asked, settings: Settings) -> int:
+def run_compare(options: Options, settings: Settings) -> int:
     """Several models side by side."""
-    available, bandwidth = parse.size("--budget", asked.budget), parse.bandwidth(asked)
-    subjects = [subject_of(name, settings.engine, path) for name, path in parse.compared(asked)]
-    if asked.sweep:
-        return run_sweep(asked, settings, subjects, available)
+    available, bandwidth = parse.size("--budget", options.budget), parse.bandwidth(options)
+    subjects = [subject_of(name, settings.engine, path) for name, path in parse.compared(options)]
+    if options.sweep:
+        return run_sweep(options, settings, subjects, available)
     answers = [answer(subject, settings, available) for subject in subjects]
-    if asked.as_json:
+    if options.as_json:
         models = [data.document(answered, bandwidth) for answered in answers]
         console.write_json({"schema": data.SCHEMA, "models": models})
-    elif asked.as_csv:
+    elif options.as_csv:
         data.show_csv(answers)
     else:
-        page = Page.of_stdout(asked.color)
-        page.show(compare_screen(page, answers, said_of_model(asked, settings), asked.quiet))
-    return max(verdict(asked, answered) for answered in answers)
+        page = Page.of_stdout(options.color)
+        page.show(compare_screen(page, answers, said_of_model(options, settings), options.quiet))
+    return max(verdict(options, answered) for answered in answers)
 
 
-def run_sweep(asked: o.Asked, settings: Settings, subjects: list[Subject], available: int | None) -> int:
+def run_sweep(options: Options, settings: Settings, subjects: list[Subject], available: int | None) -> int:
     """Bytes over context, as a plot or as data."""
     if len(subjects) > MOST:
         raise UsageError(f"--sweep: at most {MOST} models in one plot, found {len(subjects)}")
-    page = Page.of_stdout(asked.color)
-    log = asked.axis is o.Axis.log
-    first, last = parse.span(asked, settings, subjects)
-    lengths = spaced(first, last, n_columns(page) if not asked.as_json and not asked.as_csv else 65, log)
+    page = Page.of_stdout(options.color)
+    log = options.axis is Axis.log
+    first, last = parse.span(options, settings, subjects)
+    lengths = spaced(first, last, n_columns(page) if not options.as_json and not options.as_csv else 65, log)
     curves = [curve(subject, settings, lengths) for subject in subjects]
-    if asked.as_json or asked.as_csv:
-        data.show_sweep(curves, settings, asked.as_csv)
+    if options.as_json or options.as_csv:
+        data.show_sweep(curves, settings, options.as_csv)
     else:
         page.show(sweep_screen(page, curves, log, available))
     return 0
 
 
-def run_emit(asked: o.Asked, settings: Settings, subject: Subject, available: int | None) -> int:
+def run_emit(options: Options, settings: Settings, subject: Subject, available: int | None) -> int:
     """The plan as the engine's command line; on stderr, what it will need."""
-    assert asked.emit is not None
+    assert options.emit is not None
     answered = answer(subject, settings, available)
-    model = parse.loadable(asked)
+    model = parse.loadable(options)
     usual = "" if subject.layout.kv_dtype_hint else subject.layout.dtype  # what an engine left to itself takes
-    words = command_line(asked.emit, settings, answered.main, usual, model, available)
+    words = command_line(options.emit, settings, answered.main, usual, model, available)
     console.write(shlex.join(words))
-    if not asked.quiet:
+    if not options.quiet:
         need = format_bytes(answered.main.per_rank.bytes)
         note(f"{need} of cache on a rank for {settings.batch:,} × {settings.main:,} tokens ({settings.engine})")
-    return verdict(asked, answered)
+    return verdict(options, answered)
 
 
-def run_list(asked: o.Asked) -> int:
+def run_list(options: Options) -> int:
     """The models that have a name."""
     sizes = [size_of(model) for model in MODELS]
-    if asked.as_json or asked.as_csv:
-        data.show_models(MODELS, sizes, AS_OF, asked.as_csv)
+    if options.as_json or options.as_csv:
+        data.show_models(MODELS, sizes, AS_OF, options.as_csv)
     else:
-        page = Page.of_stdout(asked.color)
+        page = Page.of_stdout(options.color)
         page.show(list_screen(page, MODELS, sizes, AS_OF))
     return 0
 
@@ -233,9 +194,9 @@ def size_of(model: Model) -> int | None:
         return None
 
 
-def verdict(asked: o.Asked, chosen: Answer) -> int:
+def verdict(options: Options, chosen: Answer) -> int:
     """1 if `--require-fit` was asked for and the plan does not fit, with a word on stderr; else 0."""
-    if not asked.require_fit or chosen.fit is None or chosen.fit.fits:
+    if not options.require_fit or chosen.fit is None or chosen.fit.fits:
         return 0
     need, there = chosen.main.per_rank.bytes, chosen.fit.budget_bytes
     note(f"{chosen.subject.name} does not fit: {format_bytes(need)} needed on a rank, {format_bytes(there)} there")

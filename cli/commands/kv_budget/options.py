@@ -1,4 +1,4 @@
-"""The options of `glass kv-budget`, one type each, in the order the help shows them."""
+"""The options of `glass kv-budget`, as they were typed: `parse` says what they mean."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -6,9 +6,11 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
+from typer.models import OptionInfo
 
 from glasscli.budget.engines import ENGINES, servers
 from glasscli.cli.console import Color
+from glasscli.cli.options import ColorOption, Group, Json, Quiet, option
 
 
 class Axis(StrEnum):
@@ -18,12 +20,12 @@ class Axis(StrEnum):
     linear = "linear"
 
 
-def text(names: str, metavar: str, help: str) -> "typer.models.OptionInfo":
+def text(names: str, metavar: str, help: str, group: Group) -> OptionInfo:
     """An option that takes text; we parse it ourselves, for clearer messages than a type can give."""
-    return typer.Option(*names.split(), metavar=metavar, help=help)
+    return option(names, help, group, metavar=metavar)
 
 
-def engine(name: str, names: Callable[[], Iterable[str]], help: str) -> "typer.models.OptionInfo":
+def engine_name(name: str, names: Callable[[], Iterable[str]], help: str, group: Group) -> OptionInfo:
     """An option that takes the name of an engine, one of `names`."""
 
     def named(text: str) -> str:
@@ -31,91 +33,84 @@ def engine(name: str, names: Callable[[], Iterable[str]], help: str) -> "typer.m
             raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, names()))}.")
         return text
 
-    return typer.Option(name, parser=named, metavar=f"<{'|'.join(names())}>", help=help)
+    return option(name, help, group, metavar=f"<{'|'.join(names())}>", parser=named)
 
 
-Hq = Annotated[str | None, text("--hq", "N", "Query heads. Together with --hkv: compare MHA, GQA and MQA.")]
-Hkv = Annotated[str | None, text("--hkv", "N", "Key/value heads [default: as many as --hq].")]
-HeadDim = Annotated[str | None, text("--head-dim", "N", "Width of one head [default: 128].")]
-Layers = Annotated[str | None, text("--layers", "N", "Layers, all alike [default: 32].")]
-Config = Annotated[str | None, text("--config", "PATH", "A config.json, a folder with one, or - for stdin.")]
-Model = Annotated[str | None, text("-m --model", "NAME", "A well-known model, like llama-3.1-8b.")]
-Compare = Annotated[str | None, text("--compare", "A,B,…", "Models or config.json paths, side by side.")]
-List = Annotated[bool, typer.Option("--list", help="List the models that have a name, with their sources.")]
-
-Tokens = Annotated[
-    list[str] | None,
-    text(
-        "--tokens --ctx",
-        "N,…",
-        "Tokens held per sequence; 8k = 8192 [default: 1k,8k,32k,128k, or what the model was made for].",
-    ),
-]
-Batch = Annotated[str | None, text("--batch", "N", "Sequences held at once [default: 1].")]
-Dtype = Annotated[
-    str | None,
-    text("--dtype", "TYPE", "Of K and V: f16, bf16, fp8, q8_0, q4_0 … [default: the model's, f16 with --hq]."),
-]
-KDtype = Annotated[str | None, text("--k-dtype", "TYPE", "Of K alone.")]
-VDtype = Annotated[str | None, text("--v-dtype", "TYPE", "Of V alone.")]
-Encoder = Annotated[str | None, text("--encoder-tokens", "N", "Encoder length, for encoder-decoder models.")]
-Prefix = Annotated[str | None, text("--prefix-shared", "N", "Tokens all sequences share, counted once.")]
-
-EngineOption = Annotated[
-    str | None, engine("--engine", lambda: ENGINES, "Whose memory to count [default: logical, what is needed].")
-]
-Setting = Annotated[
-    list[str] | None,
-    text("-s --setting", "NAME=VALUE", "A setting of the engine, by its own name; may be repeated."),
-]
-Page = Annotated[str | None, text("--page", "N", "Round every sequence up to pages of N tokens.")]
-Tp = Annotated[str, text("--tp", "N", "Tensor-parallel ranks.")]
-Pp = Annotated[str, text("--pp", "N", "Pipeline stages.")]
-Dp = Annotated[str, text("--dp", "N", "Data-parallel replicas, which split the batch.")]
-
-BudgetOption = Annotated[str | None, text("--budget", "SIZE", "What fits into 24GiB (or 80GB) per rank?")]
-RequireFit = Annotated[bool, typer.Option("--require-fit", help="Exit 1 if it does not fit into --budget.")]
-Bandwidth = Annotated[
-    str | None, text("--bandwidth", "RATE", "Memory bandwidth per rank, for the time of a step [default: 3.35TB/s].")
-]
-EmitOption = Annotated[str | None, engine("--emit", servers, "The plan as that engine's command line.")]
-Sweep = Annotated[bool, typer.Option("--sweep", help="Plot the bytes over the context.")]
-AxisOption = Annotated[Axis, typer.Option("--axis", help="The scales of --sweep.")]
-Csv = Annotated[bool, typer.Option("--csv", help="One CSV table and nothing else.")]
+TOKENS = "Tokens held per sequence; 8k = 8192 [default: 1k,8k,32k,128k, or what the model was made for]."
+DTYPE = "Of K and V: f16, bf16, fp8, q8_0, q4_0 … [default: the model's, f16 with --hq]."
+BANDWIDTH = "Memory bandwidth per rank, for the time of a step [default: 3.35TB/s]."
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Everything the command line said, as it was typed."""
+class Options:
+    """How many bytes does a KV cache take, and how much fits?
 
-    hq: str | None
-    hkv: str | None
-    head_dim: str | None
-    layers: str | None
-    config: str | None
-    model: str | None
-    compare: str | None
-    list_models: bool
-    tokens: list[str] | None
-    batch: str | None
-    dtype: str | None
-    k_dtype: str | None
-    v_dtype: str | None
-    encoder_tokens: str | None
-    prefix_shared: str | None
-    engine: str | None
-    setting: list[str] | None
-    page: str | None
-    tp: str
-    pp: str
-    dp: str
-    budget: str | None
-    require_fit: bool
-    bandwidth: str | None
-    emit: str | None
-    sweep: bool
-    axis: Axis
-    as_json: bool
-    as_csv: bool
-    quiet: bool
-    color: Color
+    Three ways in: head counts, a config.json, or the name of a well-known model. Numbers take k = 1024 and
+    m = 1024²; sizes are printed in KiB, MiB and GiB, and as exact integers of bytes in --json and --csv. Where
+    several contexts are given, single answers are about the longest.
+    """
+
+    hq: Annotated[
+        str | None, text("--hq", "N", "Query heads. Together with --hkv: compare MHA, GQA and MQA.", Group.model)
+    ] = None
+    hkv: Annotated[str | None, text("--hkv", "N", "Key/value heads [default: as many as --hq].", Group.model)] = None
+    head_dim: Annotated[str | None, text("--head-dim", "N", "Width of one head [default: 128].", Group.model)] = None
+    layers: Annotated[str | None, text("--layers", "N", "Layers, all alike [default: 32].", Group.model)] = None
+    config: Annotated[
+        str | None, text("--config", "PATH", "A config.json, a folder with one, or - for stdin.", Group.model)
+    ] = None
+    model: Annotated[str | None, text("-m --model", "NAME", "A well-known model, like llama-3.1-8b.", Group.model)] = (
+        None
+    )
+    compare: Annotated[
+        str | None, text("--compare", "A,B,…", "Models or config.json paths, side by side.", Group.model)
+    ] = None
+    list_models: Annotated[
+        bool, option("--list", "List the models that have a name, with their sources.", Group.model)
+    ] = False
+
+    tokens: Annotated[list[str] | None, text("--tokens --ctx", "N,…", TOKENS, Group.size)] = None
+    batch: Annotated[str | None, text("--batch", "N", "Sequences held at once [default: 1].", Group.size)] = None
+    dtype: Annotated[str | None, text("--dtype", "TYPE", DTYPE, Group.size)] = None
+    k_dtype: Annotated[str | None, text("--k-dtype", "TYPE", "Of K alone.", Group.size)] = None
+    v_dtype: Annotated[str | None, text("--v-dtype", "TYPE", "Of V alone.", Group.size)] = None
+    encoder_tokens: Annotated[
+        str | None, text("--encoder-tokens", "N", "Encoder length, for encoder-decoder models.", Group.size)
+    ] = None
+    prefix_shared: Annotated[
+        str | None, text("--prefix-shared", "N", "Tokens all sequences share, counted once.", Group.size)
+    ] = None
+
+    engine: Annotated[
+        str | None,
+        engine_name(
+            "--engine", lambda: ENGINES, "Whose memory to count [default: logical, what is needed].", Group.engine
+        ),
+    ] = None
+    setting: Annotated[
+        list[str] | None,
+        text("-s --setting", "NAME=VALUE", "A setting of the engine, by its own name; may be repeated.", Group.engine),
+    ] = None
+    page: Annotated[str | None, text("--page", "N", "Round every sequence up to pages of N tokens.", Group.engine)] = (
+        None
+    )
+    tp: Annotated[str, text("--tp", "N", "Tensor-parallel ranks.", Group.engine)] = "1"
+    pp: Annotated[str, text("--pp", "N", "Pipeline stages.", Group.engine)] = "1"
+    dp: Annotated[str, text("--dp", "N", "Data-parallel replicas, which split the batch.", Group.engine)] = "1"
+
+    budget: Annotated[str | None, text("--budget", "SIZE", "What fits into 24GiB (or 80GB) per rank?", Group.size)] = (
+        None
+    )
+    require_fit: Annotated[bool, option("--require-fit", "Exit 1 if it does not fit into --budget.", Group.output)] = (
+        False
+    )
+    bandwidth: Annotated[str | None, text("--bandwidth", "RATE", BANDWIDTH, Group.size)] = None
+    emit: Annotated[
+        str | None, engine_name("--emit", servers, "The plan as that engine's command line.", Group.output)
+    ] = None
+    sweep: Annotated[bool, option("--sweep", "Plot the bytes over the context.", Group.view)] = False
+    axis: Annotated[Axis, option("--axis", "The scales of --sweep.", Group.view)] = Axis.log
+    as_json: Json = False
+    as_csv: Annotated[bool, option("--csv", "One CSV table and nothing else.", Group.output)] = False
+    quiet: Quiet = False
+    color: ColorOption = Color.auto

@@ -9,7 +9,7 @@ from typing import Any
 from glasscli.budget.engines import ENGINES, servers
 from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import MOST_LAYERS, Heads, Subject, divisors_near
-from glasscli.cli.commands.kv_budget.options import Asked
+from glasscli.cli.commands.kv_budget.options import Options
 from glasscli.dtypes import dtype_named
 from glasscli.errors import UsageError
 from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_counts
@@ -48,10 +48,10 @@ def size(option: str, text: str | None) -> int | None:
         raise UsageError(f"{option}: {error}") from None
 
 
-def bandwidth(asked: Asked) -> int:
+def bandwidth(options: Options) -> int:
     """Bytes a second that a rank reads."""
     try:
-        return parse_bandwidth(asked.bandwidth or BANDWIDTH)
+        return parse_bandwidth(options.bandwidth or BANDWIDTH)
     except UsageError as error:
         raise UsageError(f"--bandwidth: {error}") from None
 
@@ -64,11 +64,11 @@ def dtype(option: str, text: str | None) -> str | None:
         raise UsageError(f"{option}: {error}") from None
 
 
-def check(asked: Asked) -> None:
+def check(options: Options) -> None:
     """Refuse options that contradict each other, or that say too little."""
-    heads = asked.hq is not None or asked.hkv is not None
-    named = [("--config", asked.config), ("--model", asked.model), ("--compare", asked.compare)]
-    ways = [("--hq", heads), *((name, value is not None) for name, value in named), ("--list", asked.list_models)]
+    heads = options.hq is not None or options.hkv is not None
+    named = [("--config", options.config), ("--model", options.model), ("--compare", options.compare)]
+    ways = [("--hq", heads), *((name, value is not None) for name, value in named), ("--list", options.list_models)]
     given = [name for name, value in ways if value]
     if not given:
         raise UsageError(
@@ -77,80 +77,80 @@ def check(asked: Asked) -> None:
         )
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)}: one model at a time. To see several, use --compare a,b.")
-    if asked.hkv is not None and asked.hq is None:
+    if options.hkv is not None and options.hq is None:
         raise UsageError("--hkv needs --hq: how many query heads share those key/value heads?")
-    for name, value in (("--head-dim", asked.head_dim), ("--layers", asked.layers)):
+    for name, value in (("--head-dim", options.head_dim), ("--layers", options.layers)):
         if value is not None and not heads:
             raise UsageError(f"{name} belongs to --hq and --hkv; {given[0]} brings its own")
-    if asked.dtype is not None and asked.k_dtype is not None and asked.v_dtype is not None:
+    if options.dtype is not None and options.k_dtype is not None and options.v_dtype is not None:
         raise UsageError("--dtype sets both K and V; leave it out beside --k-dtype and --v-dtype")
-    if asked.require_fit and asked.budget is None:
+    if options.require_fit and options.budget is None:
         raise UsageError("--require-fit needs --budget, like --budget 24GiB")
     for forms in APART:
-        chosen = [name for name in forms if given_forms(asked)[name]]
+        chosen = [name for name in forms if given_forms(options)[name]]
         if len(chosen) > 1:
             raise UsageError(f"{' and '.join(chosen)} don't go together")
 
 
-def given_forms(asked: Asked) -> dict[str, bool]:
+def given_forms(options: Options) -> dict[str, bool]:
     """Which options were given that decide the form of the answer."""
     return {
-        "--json": asked.as_json,
-        "--csv": asked.as_csv,
-        "--emit": asked.emit is not None,
-        "--sweep": asked.sweep,
-        "--require-fit": asked.require_fit,
-        "--compare": asked.compare is not None,
+        "--json": options.as_json,
+        "--csv": options.as_csv,
+        "--emit": options.emit is not None,
+        "--sweep": options.sweep,
+        "--require-fit": options.require_fit,
+        "--compare": options.compare is not None,
     }
 
 
-def heads(asked: Asked) -> Heads:
+def heads(options: Options) -> Heads:
     """The head counts, checked; what was not given is assumed."""
-    hq = count("--hq", asked.hq)
-    hkv = count("--hkv", asked.hkv, default=hq)
+    hq = count("--hq", options.hq)
+    hkv = count("--hkv", options.hkv, default=hq)
     if hkv > hq:
         raise UsageError(f"--hkv {hkv:,} is more than --hq {hq:,}. Key/value heads are shared, not split: 1 to {hq:,}.")
     if hq % hkv:
         near = [f"{n}" for n in divisors_near(hq, hkv)]
         choice = " or ".join([", ".join(near[:-1]), near[-1]])
         raise UsageError(f"--hkv {hkv} does not divide --hq {hq}. Query heads must split evenly.\nTry --hkv {choice}.")
-    layers = count("--layers", asked.layers, 32, MOST_LAYERS)
-    name = dtype("--dtype", asked.dtype) or "f16"
-    return Heads(hq, hkv, count("--head-dim", asked.head_dim, 128), layers, name)
+    layers = count("--layers", options.layers, 32, MOST_LAYERS)
+    name = dtype("--dtype", options.dtype) or "f16"
+    return Heads(hq, hkv, count("--head-dim", options.head_dim, 128), layers, name)
 
 
-def settings(asked: Asked) -> Settings:
+def settings(options: Options) -> Settings:
     """The plan that was asked for, without the model."""
-    both = dtype("--dtype", asked.dtype)
-    tokens = counts_of("--tokens", asked.tokens) if asked.tokens else ()
-    encoder = asked.encoder_tokens
+    both = dtype("--dtype", options.dtype)
+    tokens = counts_of("--tokens", options.tokens) if options.tokens else ()
+    encoder = options.encoder_tokens
     return Settings(
         tokens=tokens or CONTEXTS,
-        batch=count("--batch", asked.batch),
-        k_dtype=dtype("--k-dtype", asked.k_dtype) or both,
-        v_dtype=dtype("--v-dtype", asked.v_dtype) or both,
-        engine=engine(asked),
+        batch=count("--batch", options.batch),
+        k_dtype=dtype("--k-dtype", options.k_dtype) or both,
+        v_dtype=dtype("--v-dtype", options.v_dtype) or both,
+        engine=engine(options),
         encoder_tokens=None if encoder is None else 0 if encoder == "0" else count("--encoder-tokens", encoder),
-        tp=count("--tp", asked.tp, most=65536),
-        pp=count("--pp", asked.pp, most=65536),
-        dp=count("--dp", asked.dp, most=10**9),
-        prefix_shared=0 if asked.prefix_shared in (None, "0") else count("--prefix-shared", asked.prefix_shared),
-        options=options(asked),
+        tp=count("--tp", options.tp, most=65536),
+        pp=count("--pp", options.pp, most=65536),
+        dp=count("--dp", options.dp, most=10**9),
+        prefix_shared=0 if options.prefix_shared in (None, "0") else count("--prefix-shared", options.prefix_shared),
+        options=engine_settings(options),
     )
 
 
-def shortened(asked: Asked, plan: Settings, subject: Subject) -> Settings:
+def shortened(options: Options, plan: Settings, subject: Subject) -> Settings:
     """`plan` with default contexts that the model was made for."""
     most = subject.logical.max_positions
-    if asked.tokens or most is None:
+    if options.tokens or most is None:
         return plan
     tokens = tuple(n for n in CONTEXTS if n < most)
     return replace(plan, tokens=(*tokens, most))
 
 
-def compared(asked: Asked) -> list[tuple[str, bool]]:
+def compared(options: Options) -> list[tuple[str, bool]]:
     """The models of `--compare`: a name or a path, and whether it is a path."""
-    names = [name.strip() for name in (asked.compare or "").split(",") if name.strip()]
+    names = [name.strip() for name in (options.compare or "").split(",") if name.strip()]
     if len(names) < 2:
         raise UsageError(
             "--compare takes two or more models with commas between: --compare llama-2-70b,mistral-7b-v0.1"
@@ -160,22 +160,22 @@ def compared(asked: Asked) -> list[tuple[str, bool]]:
     return [(name, name == "-" or name.endswith(".json") or Path(name).exists()) for name in names]
 
 
-def span(asked: Asked, plan: Settings, subjects: Sequence[Subject]) -> tuple[int, int]:
+def span(options: Options, plan: Settings, subjects: Sequence[Subject]) -> tuple[int, int]:
     """The contexts that a sweep goes from and to: those asked for, else all that the models were made for."""
-    if asked.tokens and len(plan.tokens) > 1:
+    if options.tokens and len(plan.tokens) > 1:
         return min(plan.tokens), max(plan.tokens)
     most = [subject.logical.max_positions or CONTEXTS[-1] for subject in subjects]
-    last = plan.tokens[0] if asked.tokens else max(most)
+    last = plan.tokens[0] if options.tokens else max(most)
     return max(1, min(128, last // 8)), last
 
 
-def loadable(asked: Asked) -> str:
+def loadable(options: Options) -> str:
     """What an engine is to load: the folder of the config if it loads those, else a name to fill in."""
-    assert asked.emit is not None
-    server = servers()[asked.emit]
+    assert options.emit is not None
+    server = servers()[options.emit]
     if not server.loads_folders:
         return server.loads
-    path = Path(asked.config or "-")
+    path = Path(options.config or "-")
     folder = path if path.is_dir() else path.parent if path.name == "config.json" else None
     return server.loads if folder is None or not str(folder).isprintable() else str(folder)
 
@@ -185,31 +185,31 @@ def where(name: str) -> str:
     return "standard input" if name == "-" else name
 
 
-def engine(asked: Asked) -> str:
+def engine(options: Options) -> str:
     """Whose memory to count; `--emit` counts what the engine it writes for allocates."""
-    asked_for = asked.engine or "logical"
-    if asked.emit is None or asked_for == asked.emit:
+    asked_for = options.engine or "logical"
+    if options.emit is None or asked_for == options.emit:
         return asked_for
     if asked_for != "logical":
-        raise UsageError(f"--engine {asked_for} and --emit {asked.emit} are different engines")
-    return asked.emit
+        raise UsageError(f"--engine {asked_for} and --emit {options.emit} are different engines")
+    return options.emit
 
 
-def options(asked: Asked) -> dict[str, Any]:
+def engine_settings(options: Options) -> dict[str, Any]:
     """Settings of the engine, by its own names, from `--setting name=value` and `--page`."""
-    offered = ENGINES[engine(asked)].options
+    offered = ENGINES[engine(options)].options
     found: dict[str, Any] = {}
-    for text in asked.setting or []:
+    for text in options.setting or []:
         name, equals, value = (part.strip() for part in text.partition("="))
         name = name.replace("-", "_")
         if name not in offered or not equals:
             known = ", ".join(offered) or "none"
-            raise UsageError(f"--setting {text!r}: write NAME=VALUE. Settings of {engine(asked)}: {known}.")
+            raise UsageError(f"--setting {text!r}: write NAME=VALUE. Settings of {engine(options)}: {known}.")
         found[name] = setting_value(text, value.lower(), offered[name].type)
-    if asked.page is not None:
+    if options.page is not None:
         if "block_size" not in offered:
-            raise UsageError(f"--page: {engine(asked)} has no pages")
-        found["block_size"] = count("--page", asked.page, most=2**30)
+            raise UsageError(f"--page: {engine(options)} has no pages")
+        found["block_size"] = count("--page", options.page, most=2**30)
     return found
 
 

@@ -1,12 +1,11 @@
-"""`glass tokenize`: how a text becomes tokens."""
+"""`glass tokenize`: its options, and what it does."""
 
 import sys
+from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from glasscli.cli.console import Color, is_terminal, write_json
-from glasscli.cli.options import ColorOption, Json, ModelDir, Quiet
+from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, argument, option
 from glasscli.errors import UsageError
 
 EPILOG = """\
@@ -22,29 +21,34 @@ Examples:
 """
 
 
-def command(
-    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The text; - or a pipe reads stdin.")] = None,
-    model: ModelDir = None,
-    merges: Annotated[bool, typer.Option("--merges", help="Show every merge that built a token.")] = False,
-    special: Annotated[bool, typer.Option("--special", help="Take <|endoftext|> and the like for tokens.")] = False,
-    as_json: Json = False,
-    color: ColorOption = Color.auto,
-    quiet: Quiet = False,
-) -> None:
+@dataclass(frozen=True)
+class Options:
     """Show the tokens of a text: ids, pieces, bytes, and which tokens hold only a part of a character."""
+
+    text: Annotated[str | None, argument("[TEXT]", "The text; - or a pipe reads stdin.")] = None
+    model: ModelDir = None
+    merges: Annotated[bool, option("--merges", "Show every merge that built a token.", Group.view)] = False
+    special: Annotated[bool, option("--special", "Take <|endoftext|> and the like for tokens.", Group.text)] = False
+    as_json: Json = False
+    color: ColorOption = Color.auto
+    quiet: Quiet = False
+
+
+def run(options: Options) -> int:
+    """Show the tokens of a text; the exit code."""
     from glasscli.checkpoint.checkpoint import open_checkpoint
     from glasscli.checkpoint.load import shipped_folder
     from glasscli.cli.prompt_text import prompt_text
-    from glasscli.tokenizer.merges import merges as merged_words
+    from glasscli.tokenizer.merges import merges
     from glasscli.tokenizer.tokenized import tokenize
 
-    if text is None and (sys.stdin is None or is_terminal(sys.stdin)):
+    if options.text is None and (sys.stdin is None or is_terminal(sys.stdin)):
         raise UsageError('no text. Give one: glass tokenize "Once upon a time", or pipe one in.')
-    text = prompt_text(text)
-    tokenizer = open_checkpoint(model or shipped_folder()).tokenizer()
-    tokens = tokenize(tokenizer, text, parse_special=special)
-    words = merged_words(tokenizer, text, parse_special=special) if merges else None
-    if as_json:
+    text = prompt_text(options.text)
+    tokenizer = open_checkpoint(options.model or shipped_folder()).tokenizer()
+    tokens = tokenize(tokenizer, text, parse_special=options.special)
+    words = merges(tokenizer, text, parse_special=options.special) if options.merges else None
+    if options.as_json:
         from glasscli.cli.commands.tokenize.document import document
 
         write_json(document(tokenizer, text, tokens, words), indent=None if len(tokens) > 10_000 else 2)
@@ -52,5 +56,6 @@ def command(
         from glasscli.cli.commands.tokenize.screen import tokens_screen
         from glasscli.cli.page.page import Page
 
-        page = Page.of_stdout(color)
-        page.show(tokens_screen(page, tokenizer, text, tokens, words, quiet))
+        page = Page.of_stdout(options.color)
+        page.show(tokens_screen(page, tokenizer, text, tokens, words, options.quiet))
+    return 0

@@ -11,6 +11,7 @@ one an element.
 """
 
 from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -24,7 +25,8 @@ class Blocks(Format):
     """Packs 32 elements at a time. A subclass says how levels, step and floor are found and stored."""
 
     block = 32
-    table: Array | None = None  # [256, spans]: what each byte of the field "low" holds, where that is all there is
+    # What the bytes of a field hold: its name, numbers [256, a few], and the spans of their order. Levels are the sum.
+    tables: Sequence[tuple[str, Array, int]] = ()
 
     @abstractmethod
     def _pack_blocks(self, blocks: Array, cells: Packed) -> None:
@@ -60,14 +62,19 @@ class Blocks(Format):
             out[...] = levels.reshape(out.shape)
 
     def _scores(self, q: Array, packed: Packed, out: Array, room: Array) -> None:
-        levels = self._levels_as_stored(packed, room)  # [..., S, n, 32]
-        ordered = q if self.table is None else interleave(q, self.block, self.table.shape[1])
-        if packed.shape[-1] == 1:
-            np.matmul(ordered, levels[..., 0, :].swapaxes(-1, -2), out)
-            np.multiply(out, self.steps(packed[..., 0])[..., None, :], out)
-        else:
-            parts = np.matmul(self._blocks_first(ordered), levels.swapaxes(-3, -2).swapaxes(-2, -1))  # [..., n, G, S]
-            np.multiply(parts, self.steps(packed).swapaxes(-1, -2)[..., None, :], parts)
+        n_cells = packed.shape[-1]
+        parts = out if n_cells == 1 else np.empty((*out.shape[:-2], n_cells, *out.shape[-2:]), np.float32)
+        for number, (levels, spans) in enumerate(self._levels_as_stored(packed, room)):  # [..., S, n, 32]
+            ordered = q if spans == 1 else interleave(q, self.block, spans)
+            if n_cells > 1:
+                ordered = self._blocks_first(ordered)
+            levels = levels[..., 0, :] if n_cells == 1 else levels.swapaxes(-3, -2)
+            found = np.matmul(ordered, levels.swapaxes(-1, -2), None if number else parts)
+            if number:
+                np.add(parts, found, parts)
+        steps = self.steps(packed).swapaxes(-1, -2)  # [..., n, S]
+        np.multiply(parts, steps if n_cells == 1 else steps[..., None, :], parts)
+        if n_cells > 1:
             np.sum(parts, axis=-3, out=out)
         floors = self.floors(packed)
         if floors is not None:
@@ -75,29 +82,35 @@ class Blocks(Format):
             np.add(out, np.matmul(sums.swapaxes(-1, -2), floors.swapaxes(-1, -2)), out)
 
     def _mix(self, weights: Array, packed: Packed, out: Array, room: Array) -> None:
-        levels = self._levels_as_stored(packed, room)
-        if packed.shape[-1] == 1:
-            np.matmul(weights * self.steps(packed[..., 0])[..., None, :], levels[..., 0, :], out)
-        else:
-            weighted = weights[..., None, :, :] * self.steps(packed).swapaxes(-1, -2)[..., None, :]  # [..., n, G, S]
-            parts = np.matmul(weighted, levels.swapaxes(-3, -2))  # [..., n, G, 32]
-            out[...] = parts.swapaxes(-3, -2).reshape(out.shape)
-        if self.table is not None:
-            out[...] = straighten(out, self.block, self.table.shape[1])
+        steps = self.steps(packed).swapaxes(-1, -2)  # [..., n, S]
+        single = packed.shape[-1] == 1
+        weighted = weights * steps if single else weights[..., None, :, :] * steps[..., None, :]  # [..., n, G, S]
+        for number, (levels, spans) in enumerate(self._levels_as_stored(packed, room)):
+            if single:
+                found = np.matmul(weighted, levels[..., 0, :], None if number or spans > 1 else out)
+            else:
+                found = np.matmul(weighted, levels.swapaxes(-3, -2)).swapaxes(-3, -2).reshape(out.shape)
+            if spans > 1:
+                found = straighten(found, self.block, spans)
+            if number:
+                np.add(out, found, out)
+            elif found is not out:
+                out[...] = found
         floors = self.floors(packed)
         if floors is not None:
             by_block = out.reshape(*out.shape[:-1], -1, self.block)
             np.add(by_block, np.matmul(weights, floors)[..., None], by_block)
 
-    def _levels_as_stored(self, packed: Packed, room: Array) -> Array:
-        """The levels [..., 32] in `room`, in the order of the bytes where there is a table."""
+    def _levels_as_stored(self, packed: Packed, room: Array) -> Iterator[tuple[Array, int]]:
+        """The levels [..., 32] in `room`, a summand a table, in the order of `interleave` with so many spans."""
         levels = room.reshape(*packed.shape, self.block)
-        if self.table is None:
+        if not self.tables:
             self.levels(packed, levels)
-        else:
-            pairs = room.reshape(*packed.shape, -1, self.table.shape[1])
-            self.table.take(packed["low"], axis=0, out=pairs, mode="wrap")
-        return levels
+            yield levels, 1
+        for field, table, spans in self.tables:
+            numbers = room.reshape(*packed.shape, -1, table.shape[1])
+            table.take(packed[field], axis=0, out=numbers, mode="wrap")
+            yield levels, spans
 
     def _blocks_first(self, rows: Array) -> Array:
         """[..., G, E] as [..., n, G, 32]."""

@@ -55,7 +55,7 @@ class Symmetric(Blocks):
         self.name, self.bits = f"q{bits}_0", bits
         self.dtype = np.dtype([("d", "<f2"), *([("high", "u1", (4,))] if bits == 5 else []), ("low", "u1", (16,))])
         self.half = np.float32(2 ** (bits - 1))
-        self.table = byte_table(4, 8) if bits == 4 else None
+        self.tables = tables(bits, 2 ** (bits - 1))
 
     def _pack_blocks(self, blocks: Array, cells: Packed) -> None:
         step = first(blocks, np.abs(blocks).argmax(axis=-1))
@@ -79,7 +79,7 @@ class WithMinimum(Blocks):
         self.name, self.bits = f"q{bits}_1", bits
         high = [("high", "u1", (4,))] if bits == 5 else []
         self.dtype = np.dtype([("d", "<f2"), ("min", "<f2"), *high, ("low", "u1", (16,))])
-        self.table = byte_table(4) if bits == 4 else None
+        self.tables = tables(bits, 0)
 
     def _pack_blocks(self, blocks: Array, cells: Packed) -> None:
         floor = first(blocks, blocks.argmin(axis=-1))
@@ -104,6 +104,12 @@ def first(blocks: Array, index: NDArray[np.intp]) -> Array:
     """The element of each block at its `index`: [..., n, 1]."""
     starts = np.arange(0, blocks.size, blocks.shape[-1]).reshape(index.shape)
     return blocks.reshape(-1)[index + starts][..., None]
+
+
+def tables(bits: int, half: float) -> list[tuple[str, Array, int]]:
+    """What bytes stand for: two low halves, number j and j + 16; and, of 5 bits, the high ones of 8 neighbours."""
+    low = [("low", byte_table(4, half), 2)]
+    return [*low, ("high", byte_table(1) * np.float32(16), 1)] if bits == 5 else low
 
 
 def store(levels: NDArray[np.uint8], cells: Packed, bits: int) -> None:

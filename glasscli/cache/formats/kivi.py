@@ -29,7 +29,7 @@ class Kivi(Blocks):
     def __init__(self, bits: int) -> None:
         self.name, self.bits = f"kivi{bits}", bits
         self.dtype = np.dtype([("d", "<f2"), ("min", "<f2"), ("low", "u1", (GROUP * bits // 8,))])
-        self.table = byte_table(bits)
+        self.tables = [("low", byte_table(bits), 8 // bits)]
 
     def _pack_blocks(self, blocks: Array, cells: Packed) -> None:
         levels, step, floor = quantise(blocks, self.bits)

@@ -1,0 +1,31 @@
+"""`glass generate`: check what was asked, then write one text or several."""
+
+from glasscli.cli.blas import pin_threads
+from glasscli.cli.commands.generate.options import Options
+
+EPILOG = """\
+Without --show, --json or --jsonl, stdout gets the text and nothing else; a terminal also shows the prompt and,
+on stderr, a line of numbers. --show probs, --json and --jsonl tell how likely each token was: to the raw model
+(p, logprob, rank, entropy) and after the sampler (p_sampled), whose order is penalty, temperature, top-k, top-p,
+min-p. Prompt and text together never exceed the context, except with --overflow slide.
+
+\b
+Examples:
+  glass generate "Once upon a time" -n 60 --seed 1
+  glass generate "Once upon a time" -n 12 --temperature 0 --show probs
+  echo "Lily had a red" | glass generate --json --logprobs 3
+  glass generate "The dog ran" --stop "." --top-k 40
+"""
+
+
+def run(options: Options) -> int:
+    """Write one text, or continue each line of a file; the exit code."""
+    pin_threads(options.model)
+    options.check()
+    if options.prompts is not None:
+        from glasscli.cli.commands.generate.batch import run_batch
+
+        return run_batch(options, options.prompts)
+    from glasscli.cli.commands.generate.single import run_single
+
+    return run_single(options)
