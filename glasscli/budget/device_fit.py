@@ -1,0 +1,155 @@
+"""Does it fit: weights, cache and the rest on devices of a kind, and how many requests that leaves room for.
+
+An engine takes a share of each device (`utilization`), loads the weights, sets aside what else it needs, and gives what
+is left to the cache. What else it needs is a range, so what is left is one too, unless the asker knows the one or the
+other. For a paged engine the answer is in its own words: the size of the cache in tokens and the maximum concurrency.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+
+from glasscli.budget.devices import Device
+from glasscli.budget.engines.engine import Capacity, Paged
+from glasscli.budget.fit import Fit, fit
+from glasscli.budget.overhead import Overhead, overhead
+from glasscli.budget.parallel import stages
+from glasscli.budget.request import Request
+from glasscli.budget.sizer import Sizer
+from glasscli.budget.weights.loaded import loaded_bytes
+from glasscli.budget.weights.ranks import Split, stage_bytes
+from glasscli.budget.weights.stored import Stored
+from glasscli.errors import UsageError
+from glasscli.specs.attention_specs import each_part
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the weights take on one rank of each pipeline stage, rotary tables apart; None: not known."""
+
+    weights: tuple[int, ...]
+    rope: int | None
+    source: str
+
+
+@dataclass(frozen=True)
+class Room:
+    """What `pool` bytes on a device hold. `capacity` is a paged engine's own account, None for others.
+
+    `holds` says whether the request's batch fits, as the engine itself decides.
+    """
+
+    pool: int
+    fit: Fit
+    capacity: Capacity | None
+    holds: bool
+
+    @property
+    def concurrency(self) -> Fraction | None:
+        """Requests of the asked length side by side in one replica, as a paged engine logs it."""
+        return self.capacity.concurrency if self.capacity else None
+
+
+@dataclass(frozen=True)
+class DeviceFit:
+    """The answer for one kind of device.
+
+    Attributes:
+        allowed: the engine's share of one device.
+        load: what weights and rotary tables take of it on the fullest device.
+        overhead: what else is taken, at least and at most; the source says by whose word.
+        least, most: what is left for the cache if the overhead is at its most, at its least.
+    """
+
+    device: Device
+    n_devices: int
+    utilization: Fraction
+    allowed: int
+    load: Load
+    overhead: Overhead | None
+    least: Room
+    most: Room
+
+    @property
+    def fits(self) -> bool | None:
+        """True or false where both ends of the range agree; None where it depends on the overhead."""
+        return self.least.holds if self.least.holds == self.most.holds else None
+
+    @property
+    def weight_bytes(self) -> int:
+        """Weights and rotary tables of the fullest device."""
+        return max(self.load.weights) + (self.load.rope or 0)
+
+
+def load_of(model: Stored, rope: int | None, request: Request) -> Load:
+    """What each stage of a plan loads: in vLLM with what its allocator adds, elsewhere the weights themselves."""
+    split = Split(request.tp, request.pp, request.dp, bool(request.options.get("expert_parallel")), request.pp_layers)
+    if request.engine == "vllm":
+        return Load(loaded_bytes(model, split), rope, "counted from the config, as vLLM's loader books it")
+    return Load(stage_bytes(model, split), None, "counted from the config")
+
+
+def fit_on(
+    request: Request,
+    load: Load,
+    device: Device,
+    n_devices: int | None = None,
+    *,
+    utilization: Fraction = Fraction(9, 10),
+    taken: Overhead | None = None,
+    available: int | None = None,
+) -> DeviceFit:
+    """Whether `request` fits on devices like `device`, and how much more would.
+
+    Args:
+        load: what the weights take, from `load_of` or from a folder's files.
+        n_devices: how many there are; as many as the plan has ranks where it isn't given.
+        utilization: the share of a device that the engine may use.
+        taken: what else is taken, where it was measured; else the range for the engine.
+        available: the bytes that the engine itself says are left for the cache: then nothing else is asked.
+
+    Raises UsageError where the devices are fewer than the ranks or the share is none; as `fit` for the rest.
+    """
+    ranks = request.tp * request.pp * request.dp
+    n_devices = ranks if n_devices is None else n_devices
+    if n_devices < ranks:
+        raise UsageError(f"the plan has {ranks} ranks, but there are {n_devices} devices")
+    if not 0 < utilization <= 1:
+        raise UsageError(f"a share of {float(utilization):g} is not possible: it is more than 0 and at most 1")
+    allowed = int(device.total * utilization)
+    sizer = Sizer(request)
+    if available is not None:
+        room = room_in(sizer, [available] * request.pp)
+        return DeviceFit(device, n_devices, utilization, allowed, load, None, room, room)
+    taken = taken or overhead(request.engine)
+    left = [allowed - weights - (load.rope or 0) for weights in load.weights]
+    least, most = (room_in(sizer, [pool - used for pool in left]) for used in (taken.most, taken.least))
+    return DeviceFit(device, n_devices, utilization, allowed, load, taken, least, most)
+
+
+def room_in(sizer: Sizer, pools: list[int]) -> Room:
+    """What the pools of the stages hold; the tightest stage decides."""
+    request = sizer.request
+    pool = max(0, min(pools))
+    found = fit(request, pool)
+    if not isinstance(sizer.engine, Paged) or not request.tokens:
+        return Room(pool, found, None, found.fits and min(pools) >= 0)
+    own = tightest(sizer, [max(0, size) for size in pools])
+    in_replica = -(-request.batch // request.dp)
+    return Room(pool, found, own, own.concurrency >= in_replica)
+
+
+def tightest(sizer: Sizer, pools: list[int]) -> Capacity:
+    """A paged engine's account of the stage that has room for the fewest requests.
+
+    Its check is this one, with the groups that it fills up: what a plan's bytes leave out decides whether it starts.
+    """
+    request, engine = sizer.request, sizer.engine
+    assert isinstance(engine, Paged)
+    found: list[Capacity] = []
+    for layers, pool in zip(stages(request.layout, request.pp, request.pp_layers), pools, strict=True):
+        counts = Counter(part for part in each_part(layers) if sizer.hold(part, request.tokens, 1))
+        if counts:
+            kept = [(sizer.shards[part], count) for part, count in counts.items()]
+            found.append(engine.capacity(kept, request.tokens, pool))
+    return min(found, key=lambda capacity: capacity.concurrency)

@@ -1,0 +1,61 @@
+"""The inverse of a fit: which devices, and how many, serve so many users at such a context; the smallest first."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from fractions import Fraction
+
+from glasscli.budget.device_fit import DeviceFit, Load, fit_on
+from glasscli.budget.devices import Device, devices
+from glasscli.budget.overhead import Overhead
+from glasscli.budget.request import Request
+from glasscli.budget.sizer import Sizer
+from glasscli.errors import ConfigError, UsageError
+
+COUNTS = (1, 2, 4, 8, 16)  # what one machine or two have
+NOT_SERVED = {"vllm": ("Apple",)}  # makers whose devices an engine does not run on
+
+
+def devices_for(
+    request: Request,
+    load: Callable[[Request], Load],
+    *,
+    utilization: Fraction = Fraction(9, 10),
+    taken: Overhead | None = None,
+    among: Iterable[Device] | None = None,
+    counts: tuple[int, ...] = COUNTS,
+) -> tuple[DeviceFit, ...]:
+    """For each device the fewest that hold `request`'s batch at its context, split by tensor parallelism.
+
+    `load` weighs the model for a split. A fit is one even where the overhead is at its most. Numbers of ranks that
+    don't divide the model are passed over. Sorted by the memory of all devices together, then by how few they are.
+    """
+    if request.tp > 1 or request.pp > 1 or request.dp > 1:
+        raise UsageError("how many devices are needed can't be asked of a plan that says how many ranks there are")
+    found = []
+    loads: dict[int, Load | None] = {}
+    for device in devices() if among is None else among:
+        if among is None and device.maker in NOT_SERVED.get(request.engine, ()):
+            continue
+        for count in counts[:1] if device.unified else counts:
+            split = replace(request, tp=count)
+            if count not in loads:
+                loads[count] = _weighed(load, split)
+            weighed = loads[count]
+            if weighed is None or min(weighed.weights) > device.total:
+                continue
+            answer = fit_on(split, weighed, device, utilization=utilization, taken=taken)
+            if answer.least.holds:
+                found.append(answer)
+                break
+    return tuple(sorted(found, key=lambda answer: (answer.n_devices * answer.device.total, answer.n_devices)))
+
+
+def _weighed(load: Callable[[Request], Load], request: Request) -> Load | None:
+    """What the weights take under a split; None where the model can't be split so."""
+    try:
+        Sizer(request)
+        return load(request)
+    except ConfigError as problem:
+        if problem.field != "tp":
+            raise
+        return None
