@@ -24,7 +24,10 @@ GIB = 2**30
 
 
 def config_of(name: str | dict[str, Any]) -> dict[str, Any]:
-    return name if isinstance(name, dict) else json.loads((DATA / "configs" / f"{name}.json").read_text())
+    if isinstance(name, dict):
+        return name
+    (path,) = (path for folder in ("configs", "log_configs") for path in (DATA / folder).glob(f"{name}.json"))
+    return json.loads(path.read_text())
 
 
 def request_of(config: dict[str, Any], tokens: int, **more: Any) -> Request:
