@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from glasscli.checkpoint.safetensors_file import TensorInfo
 from glasscli.config.model_config import ModelConfig
+from glasscli.errors import CheckpointError
+from glasscli.untrusted_files import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,4 +125,10 @@ def open_checkpoint(path: str | Path) -> Checkpoint:
     from glasscli.checkpoint.gguf.header import is_gguf
     from glasscli.checkpoint.hugging_face import HuggingFaceFolder
 
-    return GGUF(path) if is_gguf(Path(path)) else HuggingFaceFolder(path)
+    if is_gguf(Path(path)):
+        return GGUF(path)
+    folder = HuggingFaceFolder(path)
+    inside = sorted(file.name for file in folder.path.glob("*.gguf"))
+    if inside and not (folder.path / "config.json").exists():
+        raise CheckpointError(f"{path}: holds GGUF files; name one of them, such as {quoted(inside[0])}")
+    return folder

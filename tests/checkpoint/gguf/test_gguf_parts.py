@@ -8,6 +8,7 @@ import pytest
 from helpers.formula import weights
 from helpers.gguf_files import LLAMA, write_gguf
 
+from glasscli.checkpoint.checkpoint import open_checkpoint
 from glasscli.checkpoint.gguf.checkpoint import GGUF
 from glasscli.errors import CheckpointError
 
@@ -72,3 +73,9 @@ def test_a_tensor_in_two_parts(tmp_path: Path) -> None:
     write_gguf(paths[1], {"split.no": 1, "split.count": 3}, twice)
     with pytest.raises(CheckpointError, match="which m-00001-of-00003"):
         GGUF(paths[0]).tensors()
+
+
+def test_a_folder_of_ggufs_is_told_to_be_named_otherwise(tmp_path: Path) -> None:
+    split(tmp_path)
+    with pytest.raises(CheckpointError, match="holds GGUF files; name one of them, such as 'm-00001-of-00003"):
+        open_checkpoint(tmp_path)
