@@ -136,7 +136,7 @@ def room_in(sizer: Sizer, pools: list[int]) -> Room:
         return Room(pool, found, None, found.fits and min(pools) >= 0)
     own = tightest(sizer, [max(0, size) for size in pools])
     in_replica = -(-request.batch // request.dp)
-    return Room(pool, found, own, own.concurrency >= in_replica)
+    return Room(pool, found, own, own.holds(in_replica))
 
 
 def tightest(sizer: Sizer, pools: list[int]) -> Capacity:

@@ -6,7 +6,7 @@ therefore answer with whole pages.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from glasscli.budget.engines import ENGINES
 from glasscli.budget.engines.engine import Capacity, Paged
@@ -23,6 +23,7 @@ class Fit:
 
     `max_tokens` is the longest context for the request's batch, `max_batch` the largest batch for its context,
     `tokens_in_all` the tokens that the whole batch holds at the longest context. 0 means that not even one fits.
+    `bytes` are those that decide: what an engine leaves unused but asks for is among them.
     """
 
     budget_bytes: int
@@ -40,13 +41,18 @@ def fit(request: Request, budget_bytes: int) -> Fit:
     """
     if budget_bytes < 0:
         raise UsageError(f"a budget of {budget_bytes} bytes is not possible")
-    sizer = Sizer(request)
-    tokens, batch = request.tokens, request.batch
-    most_tokens = largest(lambda length: sizer.peak(length, batch) <= budget_bytes)
-    most_batch = largest(lambda count: sizer.peak(tokens, count) <= budget_bytes)
+    sizer = Sizer(strict(request))
+    tokens, batch, room = request.tokens, request.batch, budget_bytes - sizer.kept_empty
+    most_tokens = largest(lambda length: sizer.peak(length, batch) <= room)
+    most_batch = largest(lambda count: sizer.peak(tokens, count) <= room)
     needed = sizer.peak(tokens, batch)
     in_all = None if most_tokens is None else most_tokens * batch
-    return Fit(budget_bytes, needed, needed <= budget_bytes, most_tokens, most_batch, in_all)
+    return Fit(budget_bytes, needed, needed <= room, most_tokens, most_batch, in_all)
+
+
+def strict(request: Request) -> Request:
+    """The request as its engine counts it when it decides whether it fits."""
+    return replace(request, options={**request.options, **ENGINES[request.engine].strict})
 
 
 def largest(holds: Callable[[int], bool]) -> int | None:

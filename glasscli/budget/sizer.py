@@ -28,6 +28,13 @@ class Sizer:
         self.engine = ENGINES[request.engine](request, tuple(self.shards.values()))
         self.stages = [self.places(Counter(each_part(layers))) for layers in stage_layers]
 
+    @property
+    def kept_empty(self) -> int:
+        """Bytes of the fullest device's pool that no request gets."""
+        return max(
+            self.engine.kept_empty({self.shards[part]: count for part, count in stage.items()}) for stage in self.stages
+        )
+
     def places(self, counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
         """How many layers a stage has room for: `counts` without those that keep nothing, as the engine groups them."""
         return self.engine.places({part: count for part, count in counts.items() if part in self.shards})

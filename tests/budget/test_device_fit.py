@@ -38,8 +38,8 @@ def request_of(config: dict[str, Any], tokens: int, **more: Any) -> Request:
 LLAMA = config_of("meta-llama--Meta-Llama-3.1-8B")
 
 
-def answer(device: str, tokens: int, batch: int = 1, **more: Any) -> DeviceFit:
-    request = request_of(LLAMA, tokens, batch=batch)
+def answer(device: str, tokens: int, batch: int = 1, version: str = "0.29", **more: Any) -> DeviceFit:
+    request = request_of(LLAMA, tokens, batch=batch, options={"version": version})
     load = load_of(stored(LLAMA), rope_cache_bytes(LLAMA, "bf16"), request)
     return fit_on(request, load, device_named(device), **more)
 
@@ -72,7 +72,7 @@ def test_a_card_of_24_gib_as_it_was_logged() -> None:
     assert fits.least.capacity is not None
     assert f"{float(fits.least.capacity.concurrency):.2f}" == "1.56"
     assert fits.fits is True
-    refused = answer("rtx 3090", 29_000, available=1478 * 16 * 131072)
+    refused = answer("rtx 3090", 29_000, version="0.6.4", available=1478 * 16 * 131072)
     assert refused.fits is False
     assert refused.least.fit.max_tokens == 23_648
     assert f"{float(refused.least.capacity.concurrency):.2f}" == "0.82"  # type: ignore[union-attr]

@@ -36,6 +36,7 @@ UNSAID: dict[str, tuple[str, dict[str, Any]]] = {
         {"config": {"model_type": "laguna", "sliding_window": 512}},
     ),
     "jamba-256k": ("the paper counts keys and values alone", {"part": "KV"}),
+    "vllm-gemma4-e2b-conc": ("a window held with one step of 8192, as before 0.26", {"version": "0.25"}),
     "vllm-mistral-small-tp2": ("that model's sliding_window is null", {"config": {"sliding_window": None}}),
     "vllm-qwen3coder-30b-maxlen": ("vLLM compared all layers with one rank's memory: the bug reported", {"pp": 1}),
     "vllm-qwen3.6-27b-fp8-conc": ("prefix caching keeps a second state page", {"mamba_cache_mode": "align"}),

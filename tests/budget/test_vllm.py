@@ -1,9 +1,12 @@
 """What vLLM reserves, each rule against sizes it logged or numbers worked by hand."""
 
+from fractions import Fraction
+
 import pytest
 from helpers.hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
 
 from glasscli.budget.engines.vllm.groups import group_size
+from glasscli.budget.engines.vllm.versions import rules_of
 from glasscli.budget.fit import capacity
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
@@ -25,16 +28,18 @@ def test_pages_are_rounded_up_for_each_sequence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tokens", "rows"), [(131072, 8336), (8192, 8208), (100, 128)]
-)  # ⌈min(127 + 8192, T) / 16⌉ + 1 pages
-def test_sliding_layers_are_charged_for_a_step_and_a_page(tokens: int, rows: int) -> None:
-    assert line(sized(GPT_OSS, tokens, engine="vllm"), "sliding") == rows * 12 * 2048
+    ("tokens", "version", "rows"),
+    [(131072, "0.25", 8336), (131072, "0.26", 16528), (8192, "0.25", 8208), (100, "0.26", 128)],
+)  # ⌈min(127 + one step or two of 8192, T) / 16⌉ + 1 pages
+def test_sliding_layers_are_charged_for_steps_and_a_page(tokens: int, version: str, rows: int) -> None:
+    assert line(sized(GPT_OSS, tokens, engine="vllm", version=version), "sliding") == rows * 12 * 2048
 
 
 def test_chunked_layers_are_charged_for_a_step() -> None:
     layers = (*(ChunkedAttention(8, 128, 128, 8192),) * 3, FullAttention(8, 128, 128)) * 12
-    budget = sized(Layout("llama4_text", layers, n_heads=40), 131072, engine="vllm")
-    assert line(budget, "chunked") == (8192 + 8192) * 36 * 4096
+    for version, steps in (("0.25", 1), ("0.26", 2)):
+        budget = sized(Layout("llama4_text", layers, n_heads=40), 131072, engine="vllm", version=version)
+        assert line(budget, "chunked") == (8192 + steps * 8192) * 36 * 4096
 
 
 def test_without_the_hybrid_manager_windows_are_not_used() -> None:
@@ -45,7 +50,7 @@ def test_without_the_hybrid_manager_windows_are_not_used() -> None:
 def test_narrow_layers_get_longer_pages() -> None:
     # Gemma 4 E2B: 256-wide sliding layers beside 512-wide full ones; vLLM logged 3.25 requests in 0.93 GiB
     layers = (*(SlidingAttention(1, 256, 256, 512),) * 4, FullAttention(1, 512, 512)) * 3
-    request = Request(Layout("gemma4_text", layers, n_heads=8), 32768, engine="vllm")
+    request = Request(Layout("gemma4_text", layers, n_heads=8), 32768, engine="vllm", options={"version": "0.25"})
     assert sorted(Sizer(request).engine.pages.tokens.values()) == [16, 32]  # type: ignore[attr-defined]
     assert capacity(request, int(0.9338 * 2**30)).concurrency == pytest.approx(3.25, abs=0.005)
 
@@ -144,7 +149,15 @@ def test_groups_that_are_not_full_are_told_of() -> None:
 )
 def test_layers_in_a_group(counts: tuple[int, ...], in_group: int) -> None:
     """The fewest of a kind; the most where that is less than a quarter more (`get_kv_cache_groups` of vLLM 0.11)."""
-    assert group_size(counts) == group_size(counts[::-1]) == in_group
+    near = rules_of("0.11").near
+    assert group_size(counts, near) == group_size(counts[::-1], near) == in_group
+
+
+@pytest.mark.parametrize(("counts", "in_group"), [((12, 17), 17), ((12, 18), 12), ((8, 10), 10), ((10, 52), 10)])
+def test_groups_are_larger_since_version_0_18(counts: tuple[int, ...], in_group: int) -> None:
+    """vllm-project/vllm#36684: gpt-oss-20b with a draft of four layers has 12 sliding and 17 full ones."""
+    assert group_size(counts, rules_of("0.18.0").near) == in_group
+    assert rules_of("0.17.1").near == Fraction(5, 4)
 
 
 def test_a_draft_layer_makes_groups_of_thirteen() -> None:
@@ -157,7 +170,7 @@ def test_a_draft_layer_makes_groups_of_thirteen() -> None:
 def test_sizes_that_vllm_asked_for() -> None:
     """From its refusals to start: `… GiB KV cache is needed`."""
     gpt_oss_120b = Layout("gpt_oss", GPT_OSS.layers[:2] * 18, n_heads=64)
-    needed = sized(gpt_oss_120b, 131072, engine="vllm", max_num_batched_tokens=1024).bytes_total
+    needed = sized(gpt_oss_120b, 131072, engine="vllm", max_num_batched_tokens=1024, version="0.11").bytes_total
     assert f"{needed / 2**30:.2f}" == "4.54"  # vllm-project/vllm#27508
     # Qwen3.5-27B with two drafted tokens: 17 full layers, three groups of 17 for 48 states of four pages each
     asked = {"draft_layers": 1, "num_speculative_tokens": 2, "mamba_cache_mode": "align", "pad_groups": True}

@@ -94,6 +94,7 @@ class Engine(ABC):
         name: how requests and documents call it; `title`: how sentences do.
         options: its settings, by their own names.
         other_dtypes: what else it could keep keys and values in, for comparison.
+        strict: settings under which it decides whether something fits, where it counts more then.
         dtypes: what it keeps this request in.
     """
 
@@ -101,6 +102,7 @@ class Engine(ABC):
     title: ClassVar[str]
     options: ClassVar[Mapping[str, Option]]
     other_dtypes: ClassVar[tuple[str, ...]]
+    strict: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         """A subclass goes on from here: pages, rules. Raises ConfigError for what the engine has no rule for."""
@@ -128,6 +130,10 @@ class Engine(ABC):
     def places(self, counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
         """How many layers of each part a stage sets aside room for: as many as there are, unless it groups them."""
         return counts
+
+    def kept_empty(self, counts: Mapping[CacheSpec, int]) -> int:
+        """Bytes of a stage's pool that no request gets, given its layers of each part."""
+        return 0
 
     def idle(self, counts: Mapping[CacheSpec, int], size: Mapping[CacheSpec, int]) -> tuple[str, ...]:
         """Lines about what it sets aside and does not use, given the layers of each part and the bytes of one."""
@@ -176,16 +182,24 @@ class Served(NamedTuple):
 
 
 class Capacity(NamedTuple):
-    """An engine's own account of a device: blocks of its pool, blocks that one request takes."""
+    """An engine's own account of a device: blocks of its pool, blocks that one request takes.
+
+    `n_empty` of the blocks are in the pool and in what the engine logs of it, but no request gets them.
+    """
 
     page_tokens: int
     n_blocks: int
     blocks_per_request: int
+    n_empty: int = 0
 
     @property
     def concurrency(self) -> Fraction:
         """How many requests fit side by side, as the engine logs it."""
         return Fraction(self.n_blocks, self.blocks_per_request)
+
+    def holds(self, n_requests: int) -> bool:
+        """Whether so many requests fit side by side."""
+        return self.n_blocks - self.n_empty >= n_requests * self.blocks_per_request
 
     def tokens(self, max_model_len: int) -> int:
         """The size of the cache in tokens, as the engine logs it."""

@@ -13,7 +13,7 @@ reproduced by the tests.
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import lcm
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from glasscli.budget.engines.engine import (
     Capacity,
@@ -28,7 +28,7 @@ from glasscli.budget.engines.engine import (
     total,
     up,
 )
-from glasscli.budget.engines.vllm import groups, serve
+from glasscli.budget.engines.vllm import groups, serve, versions
 from glasscli.budget.engines.vllm.rules import EVERYTHING, IN_FLOAT32, PAGES, STATES, Ask, encoder
 from glasscli.dtypes import dtype_named
 from glasscli.errors import ConfigError
@@ -58,13 +58,15 @@ class Vllm(Server, Paged):
     other_dtypes = ("f16", "fp8", "fp8_per_token_head", "nvfp4")
     loads = "MODEL"
     loads_folders = True
+    strict: ClassVar[Mapping[str, Any]] = {"pad_groups": True}
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         self.latents = tuple(part for part in parts if isinstance(part, LatentAttention))
         self.expanded = bool(request.option("mla_expanded"))  # MLA caches the keys and values of every head
         self.hybrid = bool(request.option("hybrid_manager"))
-        self.step = int(request.option("max_num_batched_tokens"))
+        self.rules = versions.rules_of(request.option("version"))
         super().__init__(request, parts)
+        self.step = int(request.option("max_num_batched_tokens")) * self.steps_under_way
         for part in parts:
             rule_for(EVERYTHING, part, self.title, request)
         for part in self.latents:
@@ -72,6 +74,13 @@ class Vllm(Server, Paged):
                 raise refuse(self.title, request, part, "how it keeps a window of latents is not known")
         self.states = tuple(part for part in parts if is_state(part))
         self.pages = self.lay_out()
+
+    @property
+    def steps_under_way(self) -> int:
+        """Steps whose tokens a window is charged for."""
+        if not self.rules.ahead:
+            return 1
+        return self.request.pp + (1 if self.request.option("async_scheduling") else 0)
 
     @property
     def span(self) -> int:
@@ -158,12 +167,15 @@ class Vllm(Server, Paged):
         said = []
         blocks = sorted(set(self.pages.tokens.values()))
         if blocks:
-            said.append(f"vLLM pages of {' and '.join(map(str, blocks))} tokens")
+            version = self.request.option("version")
+            said.append(f"vLLM pages of {' and '.join(map(str, blocks))} tokens, by the rules of version {version}")
         if self.pages.state_bytes is not None:
             said.append(f"each recurrent state takes a whole page of {self.pages.state_bytes:,} B")
         if any(part.window is not None for part in self.parts):
             if self.hybrid:
-                said.append(f"windows are held with the {self.step} tokens that a step may add")
+                steps = self.steps_under_way
+                adds = "a step may add" if steps == 1 else f"the {steps} steps under way at once may add"
+                said.append(f"windows are held with the {self.step:,} tokens that {adds}")
             else:
                 said.append("without the hybrid cache manager every layer holds all tokens")
         if self.dtypes.k == "fp8_ds_mla":
@@ -175,14 +187,20 @@ class Vllm(Server, Paged):
         return tuple(said)
 
     def places(self, counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
-        return groups.filled(counts) if self.request.option("pad_groups") else counts
+        return groups.filled(counts, self.rules.near) if self.request.option("pad_groups") else counts
 
     def idle(self, counts: Mapping[CacheSpec, int], size: Mapping[CacheSpec, int]) -> tuple[str, ...]:
-        return () if self.request.option("pad_groups") else groups.idle(counts, size)
+        return () if self.request.option("pad_groups") else groups.idle(counts, size, self.rules.near)
+
+    def kept_empty(self, counts: Mapping[CacheSpec, int]) -> int:
+        if not counts or not self.rules.empty:
+            return 0
+        in_group = groups.group_size(counts.values(), self.rules.near)
+        return self.rules.empty * in_group * max(self.page_bytes(part) for part in counts)
 
     def capacity(self, layers: Iterable[tuple[CacheSpec, int]], tokens: int, budget_bytes: int) -> Capacity:
         sizes = [(count, self.page_bytes(part), total(self.hold(part, tokens, 1))) for part, count in layers]
-        return groups.capacity(sizes, budget_bytes, self.span)
+        return groups.capacity(sizes, budget_bytes, self.span, self.rules.near, self.rules.empty)
 
     def page_bytes(self, part: CacheSpec) -> int:
         """Bytes of one page of one layer."""

@@ -4,41 +4,48 @@ A group that is not full wastes the rest of its pages. Source: vLLM's `get_kv_ca
 """
 
 from collections.abc import Collection, Mapping
+from fractions import Fraction
 
 from glasscli.budget.engines.engine import Capacity, up
 from glasscli.specs.cache_spec import CacheSpec
 
 
-def group_size(counts: Collection[int]) -> int:
-    """Layers in a group, given how many layers there are of each kind: all groups of a pool are equally large."""
+def group_size(counts: Collection[int], near: Fraction) -> int:
+    """Layers in a group, given how many layers there are of each kind: all groups of a pool are equally large.
+
+    As many as the fewest of a kind; as the most where that is less than `near` times as many.
+    """
     fewest, most = min(counts), max(counts)
-    return most if 4 * most < 5 * fewest else fewest
+    return most if most < near * fewest else fewest
 
 
-def filled(counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
+def filled(counts: Mapping[CacheSpec, int], near: Fraction) -> Mapping[CacheSpec, int]:
     """`counts` rounded up to whole groups."""
     if not counts:
         return counts
-    in_group = group_size(counts.values())
+    in_group = group_size(counts.values(), near)
     return {part: up(count, in_group) for part, count in counts.items()}
 
 
-def idle(counts: Mapping[CacheSpec, int], size: Mapping[CacheSpec, int]) -> tuple[str, ...]:
+def idle(counts: Mapping[CacheSpec, int], size: Mapping[CacheSpec, int], near: Fraction) -> tuple[str, ...]:
     """A line about pages that stay unused where a group is not full."""
-    idle_bytes = sum((places - counts[part]) * size[part] for part, places in filled(counts).items())
+    idle_bytes = sum((places - counts[part]) * size[part] for part, places in filled(counts, near).items())
     if not idle_bytes:
         return ()
-    in_group = group_size(counts.values())
+    in_group = group_size(counts.values(), near)
     return (f"vLLM groups layers by {in_group}: groups that are not full keep {idle_bytes:,} B a rank idle",)
 
 
-def capacity(layers: Collection[tuple[int, int, int]], budget_bytes: int, page_tokens: int) -> Capacity:
+def capacity(
+    layers: Collection[tuple[int, int, int]], budget_bytes: int, page_tokens: int, near: Fraction, empty: int
+) -> Capacity:
     """Blocks in `budget_bytes`, and blocks of a request.
 
     Args:
         layers: for each kind how many layers, bytes of a page of one, bytes that a request takes in one.
+        near, empty: by the version's rules.
     """
-    in_group = group_size([count for count, _, _ in layers])
+    in_group = group_size([count for count, _, _ in layers], near)
     blocks = sum(-(-count // in_group) * -(-size // page) for count, page, size in layers)
     largest_page = max(page for _, page, _ in layers)
-    return Capacity(page_tokens, budget_bytes // (in_group * largest_page), blocks)
+    return Capacity(page_tokens, budget_bytes // (in_group * largest_page), blocks, empty)

@@ -4,9 +4,16 @@ them in 2026-11."""
 from collections.abc import Mapping
 
 from glasscli.budget.engines.engine import BLOCK_SAYS, DRAFT, Option, Served
+from glasscli.budget.engines.vllm.versions import NEWEST
 from glasscli.errors import ConfigError
 
 OPTIONS: Mapping[str, Option] = {
+    "version": Option(
+        str,
+        NEWEST,
+        "whose rules to follow: before 0.26 windows were held with one step",
+        flag=lambda value: [],
+    ),
     "block_size": Option(
         int,
         16,
@@ -18,6 +25,12 @@ OPTIONS: Mapping[str, Option] = {
         8192,
         "tokens a step may add, held on top of a window",
         flag=lambda value: ["--max-num-batched-tokens", f"{value}"],
+    ),
+    "async_scheduling": Option(
+        bool,
+        True,
+        "steps are scheduled ahead: windows are held with those of two",
+        flag=lambda value: [] if value else ["--no-async-scheduling"],
     ),
     "hybrid_manager": Option(
         bool,

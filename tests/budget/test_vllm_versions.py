@@ -1,0 +1,80 @@
+"""Rules of vLLM that changed: each against what the version before and the version after printed."""
+
+import pytest
+
+from glasscli.budget.engines.vllm.versions import rules_of
+from glasscli.budget.fit import Fit, fit
+from glasscli.budget.plan import plan
+from glasscli.budget.questions import Settings
+from glasscli.budget.request import Request
+from glasscli.budget.sizer import Sizer
+from glasscli.budget.subjects import from_name
+from glasscli.errors import UsageError
+
+GIB = 2**30
+
+
+def asked(name: str, tokens: int, **options: object) -> Request:
+    return Settings(tokens=(tokens,), engine="vllm", options=options).request(from_name(name, "vllm"))
+
+
+def fitted(name: str, tokens: int, gib: int, **options: object) -> Fit:
+    return fit(asked(name, tokens, **options), gib * GIB)
+
+
+def test_windows_for_two_steps_as_printed_by_0_25_and_0_26() -> None:
+    """vllm-project/vllm#49878: one command, Gemma-4-31B at 262,144 tokens with 49 GiB, under both versions."""
+    before = fitted("gemma-4-31b", 262144, 49, max_num_batched_tokens=32768, version="0.25.1")
+    after = fitted("gemma-4-31b", 262144, 49, max_num_batched_tokens=32768, version="0.26.0")
+    assert (f"{before.bytes / GIB:.2f}", before.fits) == ("45.79", True)
+    assert (f"{after.bytes / GIB:.2f}", after.fits, after.max_tokens) == ("70.79", False, 58_368)
+
+
+@pytest.mark.parametrize(
+    ("step", "tokens", "gib"),
+    [
+        (2048, 262144, "23.92"),
+        (2048, 32768, "6.42"),
+        (8192, 262144, "33.29"),
+        (8192, 32768, "15.79"),
+        (16384, 262144, "45.79"),
+        (16384, 32768, "27.51"),
+    ],
+)
+def test_gemma_4_under_0_29(step: int, tokens: int, gib: str) -> None:
+    """A public trace of 0.29's source, for the step that it takes on small, large and very large GPUs."""
+    needed = plan(asked("gemma-4-31b", tokens, max_num_batched_tokens=step, version="0.29.0")).bytes_total
+    assert f"{needed / GIB:.2f}" == gib
+
+
+def test_steps_that_are_not_scheduled_ahead_count_once() -> None:
+    ahead, plain, old = (
+        plan(asked("gemma-3-27b", 131072, **options)).bytes_total
+        for options in ({}, {"async_scheduling": False}, {"version": "0.25"})
+    )
+    assert ahead > plain == old
+
+
+def test_groups_that_are_not_full_decide_whether_it_fits() -> None:
+    """Gemma 3 27B: six groups of 10 for 52 sliding layers; vLLM asks for 14.23 GiB and does not start with 14."""
+    tight = fitted("gemma-3-27b", 131072, 14, version="0.25")
+    assert (f"{tight.bytes / GIB:.2f}", tight.fits) == ("14.23", False)
+    assert plan(asked("gemma-3-27b", 131072, version="0.25")).bytes_total < 14 * GIB
+    assert fitted("gemma-3-27b", 131072, 15, version="0.25").fits
+
+
+def test_the_block_that_stays_empty_is_missing_since_0_26() -> None:
+    """vllm-project/vllm#47272: a pool of exactly as many blocks as a request takes is too small by one."""
+    block = 16 * 32 * 8 * (128 + 128) * 2
+    for version, empty in (("0.25", 0), ("0.29", 1)):
+        request = asked("llama-3.1-8b", 16 * 100, version=version)
+        assert Sizer(request).kept_empty == empty * block
+        assert fit(request, 100 * block).fits is (not empty)
+        assert fit(request, 101 * block).fits
+        assert fit(request, 100 * block).max_tokens == (100 - empty) * 16
+
+
+@pytest.mark.parametrize("version", ["new", "0", "", "1.x", "0.25 "])
+def test_what_is_no_version_is_refused(version: str) -> None:
+    with pytest.raises(UsageError, match="version"):
+        rules_of(version)
