@@ -74,9 +74,13 @@ class Sizer:
 
 
 def drafts(request: Request) -> tuple[CacheSpec, ...]:
-    """The layers of the draft head that were asked for: they hold every token, in the model's own geometry."""
+    """The layers of the draft head that were asked for: they hold every token, in the model's own geometry.
+
+    Where layers of the model share an index, a draft layer still keeps one of its own.
+    """
     count = request.draft_layers
     full = [part for part in each_part(request.layout.layers) if part.is_full]
     if count and not full:
         raise ConfigError("no layer holds every token, so what a draft layer holds is not known", "draft_layers")
-    return (full[-1],) * count if count else ()
+    indexed = [part for part in full if any(tensor.role == "index" for tensor in part.tensors(1, 1))]
+    return ((indexed or full)[-1],) * count if count else ()

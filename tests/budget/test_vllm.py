@@ -1,6 +1,8 @@
 """What vLLM reserves, each rule against sizes it logged or numbers worked by hand."""
 
+import json
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from helpers.hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, QWEN_27B, line, sized
@@ -10,7 +12,7 @@ from glasscli.budget.engines.vllm.versions import rules_of
 from glasscli.budget.fit import capacity
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
-from glasscli.config.families import Layout
+from glasscli.config.families import Layout, layout
 from glasscli.errors import GlassError, UsageError
 from glasscli.specs.attention_specs import (
     ChunkedAttention,
@@ -165,6 +167,14 @@ def test_a_draft_layer_makes_groups_of_thirteen() -> None:
     assert any("groups layers by 13:" in note for note in budget.notes)
     padded = sized(GPT_OSS, 16384, engine="vllm", draft_layers=1, pad_groups=True)
     assert padded.bytes_total - budget.bytes_total == line(budget, "sliding") // 12
+
+
+def test_a_draft_layer_has_an_index_of_its_own() -> None:
+    """GLM-5.2 with its MTP layer in fp8, as local-inference-lab/vllm#82 logged: 79 latents, 22 indexes a token."""
+    config = json.loads((Path(__file__).parents[1] / "data/kv/log_configs/zai-org--GLM-5.2.json").read_text())
+    glm = layout(config, "vllm")
+    budget = sized(glm, 65536, engine="vllm", k_dtype="fp8", draft_layers=1)
+    assert budget.bytes_per_token == 79 * 656 + 22 * 132 == 54_728
 
 
 def test_sizes_that_vllm_asked_for() -> None:
