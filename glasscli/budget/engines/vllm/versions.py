@@ -1,10 +1,11 @@
 """Where vLLM's rules changed, and since which version.
 
 Groups: kinds of layers whose numbers differ by less than a quarter formed groups of the larger number, since 0.18 by
-less than a half (vllm-project/vllm#36684; the version is inferred from the date of that change). Windows: charged for the tokens of one step, since 0.26 for those of all
-steps that may be under way at once, which are two where steps are scheduled ahead and one more than there are pipeline
-stages (#47728, #49878: what 0.25.1 and 0.26.0 printed for one command). Pool: its check at the start leaves out the
-block that stays empty (#47272, of the same weeks as #47728 and in 0.29's source; taken from 0.26 on).
+less than a half (vllm-project/vllm#36684; the version is inferred from the date of that change). Windows: charged for
+the tokens of one step, since 0.26 for those of all steps that may be under way at once, which are two where steps are
+scheduled ahead and one more than there are pipeline stages (#47728, #49878: what 0.25.1 and 0.26.0 printed for one
+command). Pool: its check at the start leaves out the block that stays empty (#47272, of the same weeks as #47728 and
+in 0.29's source; taken from 0.26 on).
 """
 
 import re
