@@ -7,6 +7,7 @@ The model holds weights. The cache is handed in and belongs to whoever runs the 
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,7 @@ from glasscli.model.decode import Decoder
 from glasscli.model.ops import norm
 from glasscli.model.places import At, untouched
 from glasscli.model.rope import Rotations, frequencies, rotate, rotations_at
-from glasscli.model.weights import load_weights
+from glasscli.model.weights import Weights, load_weights
 
 if TYPE_CHECKING:
     from glasscli.inspect.trace import Trace
@@ -54,6 +55,12 @@ class Llama:
         self._frequencies = {rope: frequencies(rope, config.head_dim) for rope in ropes}
         self._scratch = threading.local()
 
+    def rebuilt(self, config: ModelConfig, weights: Weights) -> "Llama":
+        """This model with other weights and as many of its settings as they change; it rotates alike."""
+        made = copy(self)
+        made.config, made.layout, made.weights, made._scratch = config, layout_of(config), weights, threading.local()
+        return made
+
     def new_cache(
         self,
         max_tokens: int | None = None,
@@ -67,12 +74,20 @@ class Llama:
         """An empty cache of the user's choice. How many heads share a key is a matter of the weights, not of this.
 
         Raises:
+            ConfigError: as `stores_for`.
+        """
+        return self.new_cache(max_tokens, batch, self.stores_for(choice))
+
+    def stores_for(self, choice: CacheChoice) -> "Mapping[type[CacheSpec], MakeStore]":
+        """What makes the store of each kind of attention, as the user chose.
+
+        Raises:
             ConfigError: the choice can't be for this model (`CacheChoice.check`), or positions that layers turn
                 differently are to be counted anew.
         """
         if choice.renumbered and (set(self.config.ropes) != {self.config.rope} or self.config.rope.grows):
             raise ConfigError("positions can be counted anew only where all layers rotate alike", "rope_parameters")
-        return self.new_cache(max_tokens, batch, chosen_stores(choice, self._turn_by))
+        return chosen_stores(choice, self._turn_by)
 
     def _turn_by(self, rows: Array, by: NDArray[np.intp]) -> Array:
         """Rows [..., T, E] turned forward by so many positions each [T], as the first layer rotates."""

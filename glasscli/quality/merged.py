@@ -6,57 +6,78 @@ what makes sharing cheap. This is the beginning alone.
 Source: Ainslie et al. 2023, arXiv:2305.13245, section 2.1.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from glasscli.arrays import Array
-from glasscli.checkpoint.tensors import load_tensors
 from glasscli.config.model_config import ModelConfig
-from glasscli.config.tensor_shapes import tensor_name
 from glasscli.errors import ConfigError
 from glasscli.model.llama import Llama
+from glasscli.model.weights import BlockWeights
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
 
 
 def merged_model(loaded: "LoadedModel", n_kv_heads: int) -> Llama:
-    """The model of `loaded` with `n_kv_heads` key/value heads, read from its files again.
+    """The model of `loaded` with `n_kv_heads` key/value heads. It shares all weights but W_Q, W_K and W_V.
 
     Raises:
         ConfigError: that many heads can't be made of those there are.
     """
     config = loaded.config
+    _check(config, n_kv_heads)
+    specs = tuple(replace(spec, n_kv_heads=n_kv_heads) for spec in config.specs)  # type: ignore[type-var]
+    blocks = tuple(_merged(block, config, n_kv_heads, "kv", 1) for block in loaded.model.weights.blocks)
+    weights = replace(loaded.model.weights, blocks=blocks)
+    return loaded.model.rebuilt(replace(config, n_kv_heads=n_kv_heads, specs=specs), weights)
+
+
+def partly_merged_model(
+    loaded: "LoadedModel", n_kv_heads: int, layers: Collection[int] | None = None, roles: str = "kv"
+) -> Llama:
+    """As `merged_model`, but in some layers or of keys or values alone.
+
+    The mean stands in the place of each head of its group: the same numbers, though not fewer bytes.
+    """
+    config, weights = loaded.config, loaded.model.weights
+    _check(config, n_kv_heads)
+    times = config.n_kv_heads // n_kv_heads
+    blocks = tuple(
+        _merged(block, config, n_kv_heads, roles, times) if layers is None or layer in layers else block
+        for layer, block in enumerate(weights.blocks)
+    )
+    return loaded.model.rebuilt(config, replace(weights, blocks=blocks))
+
+
+def _check(config: ModelConfig, n_kv_heads: int) -> None:
     if n_kv_heads < 1 or config.n_kv_heads % n_kv_heads:
         raise ConfigError(
             f"{config.n_kv_heads} key/value heads can't be merged into {n_kv_heads} groups of the same size",
             "num_key_value_heads",
         )
-    specs = tuple(replace(spec, n_kv_heads=n_kv_heads) for spec in config.specs)  # type: ignore[type-var]
-    merged = replace(config, n_kv_heads=n_kv_heads, specs=specs)
-    return Llama(merged, _Merged(load_tensors(loaded.checkpoint, config), config, n_kv_heads))
+    if config.architecture.qk_norm == "all":
+        raise ConfigError("this model norms the keys of all heads together, so that a mean of some is none of its keys")
 
 
-class _Merged(Mapping[str, Array]):
-    """A checkpoint's tensors, those of keys and values averaged over groups of heads as they are asked for."""
+def _merged(block: BlockWeights, config: ModelConfig, n_kv_heads: int, roles: str, times: int) -> BlockWeights:
+    """A block's weights with the means of `roles`, each so many times."""
 
-    def __init__(self, tensors: Mapping[str, Array], config: ModelConfig, n_kv_heads: int) -> None:
-        self.tensors, self.n_kv_heads, self.head_dim = tensors, n_kv_heads, config.head_dim
-        roles = [f"{role}{part}" for role in "kv" for part in ("", ".bias")]
-        self.shared = {tensor_name(config, role, layer) for role in roles for layer in range(config.n_layers)}
+    def merge(columns: Array) -> Array:
+        heads = columns.reshape(*columns.shape[:-1], -1, config.head_dim)
+        q, k, v = np.split(heads, [config.n_heads, config.n_heads + config.n_kv_heads], axis=-2)
+        means = [_mean(part, n_kv_heads, times) if role in roles else part for role, part in (("k", k), ("v", v))]
+        joined = np.concatenate([q, *means], axis=-2)
+        return np.ascontiguousarray(joined.reshape(*columns.shape[:-1], -1))
 
-    def __getitem__(self, name: str) -> Array:
-        rows = self.tensors[name]
-        if name not in self.shared:
-            return rows
-        groups = rows.reshape(self.n_kv_heads, -1, self.head_dim, *rows.shape[1:])
-        return groups.mean(axis=1, dtype=np.float32).reshape(-1, *rows.shape[1:])
+    bias = None if block.qkv_bias is None else merge(block.qkv_bias)
+    return replace(block, qkv=merge(block.qkv), qkv_bias=bias)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.tensors)
 
-    def __len__(self) -> int:
-        return len(self.tensors)
+def _mean(heads: Array, n_groups: int, times: int) -> Array:
+    """Heads [..., K, E] averaged in `n_groups` groups of neighbours: [..., n_groups · times, E]."""
+    groups = heads.reshape(*heads.shape[:-2], n_groups, -1, heads.shape[-1])
+    return np.repeat(groups.mean(axis=-2, dtype=np.float32), times, axis=-2)

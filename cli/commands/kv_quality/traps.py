@@ -1,0 +1,34 @@
+"""What to beware of in the rows, in sentences: figures that look good and are not."""
+
+from glasscli.cli.commands.kv_quality.figures import nats, percent
+from glasscli.cli.commands.kv_quality.run import Found
+from glasscli.quality.verdict import flatters, forgets
+
+
+def warnings(found: Found) -> list[str]:
+    """The traps that the rows show, in sentences."""
+    said = []
+    flattered = [result for result in found.results if flatters(result, found.max_kld)]
+    if flattered:
+        changed = max(flattered, key=lambda result: result.divergence.kld)
+        names = ", ".join(result.choice.text for result in flattered)
+        said.append(
+            f"{names}: perplexity is no worse, but predictions are others: with {changed.choice.text} "
+            f"{percent(1 - changed.divergence.same_top)} of the top tokens change, KLD {nats(changed.divergence.kld)}"
+        )
+    forgetful = [result for result in found.results if forgets(result, found.trial.copied)]
+    dropped = [result for result in forgetful if result.choice.keeps != "all"]
+    if dropped:
+        names = ", ".join(result.choice.text for result in dropped)
+        most = max(result.copied or 0 for result in dropped)
+        said.append(
+            f"{names}: of a random string that the full cache repeats to {percent(found.trial.copied)}, "
+            f"{percent(most) if most else 'nothing'} is left, whatever the text above says"
+        )
+    shorter = found.verdict.shorter
+    if shorter is not None and shorter not in dropped:
+        said.append(
+            f"{shorter.choice.text} stays under the limit too and is smaller, but drops tokens: "
+            "on this text they were not missed"
+        )
+    return said
