@@ -61,7 +61,8 @@ def usual_context(loaded: "LoadedModel", documents: Sequence[Sequence[int]]) -> 
             return context
     found = [context for context, n in cuts.items() if n]
     if not found:
-        raise UsageError(f"the text is too short: a chunk has at least {LEAST} tokens")
+        longest = max(map(len, documents))
+        raise UsageError(f"the longest document of the text has {longest} tokens; a chunk needs {LEAST}")
     return found[-1]
 
 

@@ -8,6 +8,7 @@ second halves are scored, so that a window has something to forget.
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,7 +80,7 @@ class Trial:
         if not LEAST <= context <= loaded.config.max_seq_len:
             raise UsageError(f"a chunk of {context} tokens; expected {LEAST} to {loaded.config.max_seq_len}")
         self.loaded, self.context = loaded, context
-        self.chunks = list(cut_chunks(documents, context, loaded.config.bos_ids[:1]))[:most_chunks]
+        self.chunks = list(islice(cut_chunks(documents, context, loaded.config.bos_ids[:1]), most_chunks))
         if not self.chunks:
             raise UsageError(f"no document of the text has the {context} tokens of a chunk; ask for shorter ones")
         full = CacheChoice()

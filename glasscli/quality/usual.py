@@ -5,7 +5,7 @@ Imports no NumPy.
 
 from collections.abc import Sequence
 
-from glasscli.cache.choice import CacheChoice
+from glasscli.cache.choice import RESIDUAL, CacheChoice
 from glasscli.cache.formats.names import BLOCK, BLOCKED, NAMES
 from glasscli.config.model_config import ModelConfig
 from glasscli.specs.cache_spec import FullAttention
@@ -15,6 +15,7 @@ PACKINGS = ("f16", "fp8_e4m3", "q8_0", "q5_1", "q5_0", "q4_0")
 APART = (("q8_0", "q4_0"), ("q4_0", "q8_0"))
 KIVIS = ("kivi4", "kivi2")
 SINKS = 4
+PACKS = 4 * RESIDUAL  # tokens of a chunk from which on KIVI packs most of them
 TURNED = 64  # llama.cpp rotates head widths that are a multiple of this
 
 
@@ -29,8 +30,9 @@ def usual_choices(config: ModelConfig, context: int) -> list[CacheChoice]:
     found += [CacheChoice(k=k, v=v) for k, v in APART]
     if config.head_dim % TURNED == 0:
         found.append(CacheChoice(k="q4_0", v="q4_0", rotated=False))
-    if full_only:
+    if full_only and context >= PACKS:
         found += [CacheChoice(k=name, v=name) for name in KIVIS]
+    if full_only:
         half = {"k": "f16", "v": "f16"}
         found.append(CacheChoice(**half, keeps="window", tokens=kept))  # type: ignore[arg-type]
         found.append(CacheChoice(**half, keeps="window", tokens=kept - SINKS, sinks=SINKS))  # type: ignore[arg-type]

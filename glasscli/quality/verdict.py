@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from glasscli.cache.choice import CacheChoice
+from glasscli.cache.formats.names import BLOCK, KIVI
 from glasscli.dtypes import ALIASES, DTYPES
 
 if TYPE_CHECKING:
@@ -33,18 +34,29 @@ class Verdict:
     shorter: "Result | None"
 
 
-def judge(results: "Sequence[Result]", n_tokens: int, max_kld: float = MAX_KLD) -> Verdict:
-    """The smallest that passes, sizes taken at `n_tokens`. A cache that loses nothing at all is no answer."""
+def judge(results: "Sequence[Result]", n_tokens: int, context: int, max_kld: float = MAX_KLD) -> Verdict:
+    """The smallest that passes, sizes taken at `n_tokens`.
+
+    A cache that loses nothing at all is no answer, nor is one that chunks of `context` tokens did not try.
+    """
 
     def smallest(passing: "list[Result]") -> "Result | None":
         return min(passing, key=lambda result: result.bytes_at(n_tokens), default=None)
 
-    passing = [result for result in results if passes(result, max_kld) and not result.choice.is_full]
+    tried = [result for result in results if not result.choice.is_full and not is_untried(result.choice, context)]
+    passing = [result for result in tried if passes(result, max_kld)]
     best = smallest([result for result in passing if result.choice.keeps == "all"])
     limit = None if best is None else best.bytes_at(n_tokens)
     droppers = [result for result in passing if result.choice.keeps != "all"]
     shorter = smallest([r for r in droppers if limit is None or r.bytes_at(n_tokens) < limit])
     return Verdict(max_kld, best, shorter)
+
+
+def is_untried(choice: CacheChoice, context: int) -> bool:
+    """Whether chunks of so many tokens are too short for a cache to drop or to pack any of them."""
+    if choice.keeps != "all":
+        return choice.tokens + choice.sinks >= context - 1  # the last token predicts nothing that is scored
+    return bool({choice.k, choice.v} & KIVI) and context - 1 < choice.residual + BLOCK
 
 
 def passes(result: "Result", max_kld: float) -> bool:

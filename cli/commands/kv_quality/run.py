@@ -64,7 +64,7 @@ class Found:
     @property
     def verdict(self) -> Verdict:
         """What it says together."""
-        return judge(self.results, self.n_tokens, self.max_kld)
+        return judge(self.results, self.n_tokens, self.trial.context, self.max_kld)
 
 
 def run_all(options: Options) -> int:
@@ -75,18 +75,18 @@ def run_all(options: Options) -> int:
     if not options.quiet:
         for text in loaded.notes:
             note(text)
-    found = open_trial(options, loaded)
-    named = options.choices
-    for choice in named or ():
-        found.trial.check(choice)
-    choices = named or usual(options, found.trial)
-    progress = Progress(len(choices), options.quiet)
-    with kept_on_interrupt(found):
-        try_all(found, choices, named is None, progress)
-    progress.clear()
-    if not found.results and found.interrupted:
-        return 130
-    show(options, found)
+    with Progress(options.quiet) as progress:
+        progress.say("reading the text with the full cache")
+        found = open_trial(options, loaded)
+        choices = options.choices or usual(options, found.trial)
+        for choice in options.choices or ():
+            found.trial.check(choice)
+        with kept_on_interrupt(found):
+            try_all(found, choices, not options.spec, progress)
+    if found.results:
+        show(options, found)
+    if found.interrupted and not options.quiet:
+        note(f"interrupted: {len(found.results):,} of {len(choices):,} caches were tried")
     return exit_code(options, found)
 
 
@@ -126,8 +126,9 @@ def kept_on_interrupt(found: Found) -> Iterator[None]:
 
 def try_all(found: Found, choices: Sequence[CacheChoice], usual: bool, progress: Progress) -> None:
     """One cache after the other, and its parts behind it."""
-    for choice in choices:
-        progress.at(choice.text)
+    for number, choice in enumerate(choices, 1):
+        said = f"{number} of {len(choices)}  {choice.text}"
+        progress.say(said)
         try:
             result = found.trial.run(choice)
         except GlassError as error:
@@ -143,7 +144,7 @@ def try_all(found: Found, choices: Sequence[CacheChoice], usual: bool, progress:
         n = n_parts(found.trial, choice, found.by)
         for part in parts_of(found.trial, result, found.by):
             parts.append(part)
-            progress.part(len(parts), n)
+            progress.say(f"{said}  part {len(parts)} of {n}")
 
 
 def show(options: Options, found: Found) -> None:

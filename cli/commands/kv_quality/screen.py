@@ -11,6 +11,7 @@ from glasscli.cli.commands.kv_quality.parts_screen import parts_lines
 from glasscli.cli.commands.kv_quality.run import Found
 from glasscli.cli.commands.kv_quality.traps import warnings
 from glasscli.cli.page.page import Line, Page, spaced
+from glasscli.cli.page.wrap import SPACE
 from glasscli.quality.flags import llama_cpp_flags, vllm_flags
 from glasscli.quality.trial import Result
 from glasscli.quality.verdict import budget_flags
@@ -118,7 +119,7 @@ def commands_for(choice: CacheChoice, options: Options) -> list[str]:
 
 
 def _warnings(page: Page, found: Found) -> list[Line]:
-    return [line for text in warnings(found) for line in page.wrap(text, hang="         ", first="beware   ")]
+    return [line for text in warnings(found) for line in page.flow("beware  ", SPACE.split(text), gap=1)]
 
 
 def _tries(options: Options) -> list[str]:

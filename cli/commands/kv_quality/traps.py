@@ -2,12 +2,15 @@
 
 from glasscli.cli.commands.kv_quality.figures import nats, percent
 from glasscli.cli.commands.kv_quality.run import Found
-from glasscli.quality.verdict import flatters, forgets
+from glasscli.quality.verdict import flatters, forgets, is_untried
 
 
 def warnings(found: Found) -> list[str]:
     """The traps that the rows show, in sentences."""
-    said = []
+    said, context = [], found.trial.context
+    untried = [result.choice.text for result in found.results if is_untried(result.choice, context)]
+    if untried:
+        said.append(f"{', '.join(untried)}: chunks of {context:,} tokens are too short to drop or pack any")
     flattered = [result for result in found.results if flatters(result, found.max_kld)]
     if flattered:
         changed = max(flattered, key=lambda result: result.divergence.kld)
