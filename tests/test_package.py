@@ -152,6 +152,7 @@ BELOW = {
     "units.py": {"errors"},
     "dtypes.py": {"errors"},
     "untrusted_files.py": {"errors"},
+    "locate": {"errors", "untrusted_files"},
     "specs": {"errors"},
     "config": {"errors", "specs", "untrusted_files"},
     "tokenizer": {"errors", "untrusted_files"},

@@ -5,6 +5,7 @@ asks a `Checkpoint` and knows no file names. A new format is one class here and 
 """
 
 import hashlib
+import os
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from glasscli.checkpoint.safetensors_file import TensorInfo
 from glasscli.config.model_config import ModelConfig
 from glasscli.errors import CheckpointError
+from glasscli.locate.hub_cache import repo_of
 from glasscli.untrusted_files import quoted
 
 if TYPE_CHECKING:
@@ -33,8 +35,8 @@ class Checkpoint(ABC):
 
     @property
     def name(self) -> str:
-        """What to call it: the last part of its path."""
-        return self.path.name
+        """What to call it: the hub's name of what lies in Hugging Face's cache, else the last part of the path."""
+        return repo_of(self.path) or Path(os.path.abspath(self.path)).name
 
     @property
     def settings_source(self) -> str:

@@ -19,8 +19,9 @@ from safetensors.numpy import save_file
 
 from glasscli.cache.kv_cache import KVCache
 from glasscli.checkpoint.facts import read_facts
-from glasscli.checkpoint.load import load_model, shipped_folder
+from glasscli.checkpoint.load import load_model
 from glasscli.cli.commands.info.command import EPILOG
+from glasscli.locate.shipped import shipped_folder
 
 MakeFolder = Callable[..., Path]
 

@@ -35,11 +35,11 @@ class Options:
 def run(options: Options) -> int:
     """Show what a folder holds; the exit code."""
     from glasscli.checkpoint.facts import read_facts
-    from glasscli.checkpoint.load import shipped_folder
     from glasscli.checkpoint.outline import read_outline
     from glasscli.errors import ConfigError
+    from glasscli.locate.locate import locate
 
-    folder = options.model or shipped_folder()
+    folder = locate(options.model)
     try:
         facts = read_facts(folder)
     except ConfigError as refusal:

@@ -30,7 +30,7 @@ class GGUF(Checkpoint):
 
     @property
     def name(self) -> str:
-        return self.path.name.removesuffix(".gguf")
+        return super().name.removesuffix(".gguf")
 
     @cached_property
     def _model(self) -> tuple[Header, list[Path]]:
