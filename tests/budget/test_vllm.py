@@ -199,3 +199,16 @@ def test_latents_are_never_stored_in_a_dtype_for_heads(dtype: str) -> None:
     """vLLM's own start-up check refuses NVFP4 beside MLA, and its per-head scales need heads."""
     with pytest.raises(GlassError, match=f"no {dtype} cache for latent attention"):
         sized(DEEPSEEK_V3, 1024, engine="vllm", k_dtype=dtype)
+
+
+@pytest.mark.parametrize(("window", "rows"), [(1025, 9232), (1026, 9248)])
+def test_a_sliding_layer_is_charged_for_one_token_less_than_its_window(window: int, rows: int) -> None:
+    """1024 + 8192 tokens are 576 pages of 16 and one more; a token more is a page more."""
+    layout = Layout("x", (SlidingAttention(8, 128, 128, window), FullAttention(8, 128, 128)), n_heads=8)
+    assert line(sized(layout, 131072, engine="vllm"), "sliding") == rows * 4096
+
+
+def test_windows_that_are_not_used_are_told_of() -> None:
+    said = "without the hybrid cache manager every layer holds all tokens"
+    assert said in sized(GPT_OSS, 131072, engine="vllm", hybrid_manager=False).notes
+    assert said not in sized(GPT_OSS, 131072, engine="vllm").notes
