@@ -49,6 +49,7 @@ ELSEWHERE = (
         "one sum over many rules, compared with transformers' classes",
         ("budget/weights/",),
     ),
+    Elsewhere("locate/test_locate.py", "what a name leads to in the end", ("locate/need", "locate/shipped")),
     Elsewhere(
         "cache/test_cache.py",
         "the door and the plain store behind it",
