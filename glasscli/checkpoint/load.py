@@ -11,6 +11,7 @@ from glasscli.config.model_config import ModelConfig
 from glasscli.config.tensor_shapes import tensor_name
 from glasscli.errors import TokenizerError, UsageError
 from glasscli.locate.locate import locate
+from glasscli.progress import Progress
 from glasscli.tokenizer.tokenizer import Tokenizer
 from glasscli.untrusted_files import quoted
 
@@ -69,10 +70,13 @@ class LoadedModel:
             raise TokenizerError(f"token {token_id} ({label}) can't be used: {rows}, its tokenizer has more")
 
 
-def load_model(model: str | Path | None = None) -> LoadedModel:
+def load_model(model: str | Path | None = None, *, progress: Progress | None = None) -> LoadedModel:
     """Load a model: a path, such as a folder in Hugging Face layout, or a name (see `locate`).
 
     None is the one that comes with glass.
+
+    Args:
+        progress: told how much of the weights has been read; with `hf:org/name`, how much of a file is there.
 
     Raises:
         ConfigError: config.json is missing, damaged, or describes what glass can't run.
@@ -81,14 +85,20 @@ def load_model(model: str | Path | None = None) -> LoadedModel:
     """
     from glasscli.model.llama import Llama
 
-    checkpoint = open_checkpoint(locate(model))
+    progress = progress or Progress()
+    path = locate(model, progress=progress, check=lambda folder: open_checkpoint(folder).config())
+    checkpoint = open_checkpoint(path)
     config = checkpoint.config()
     tokenizer = checkpoint.tokenizer()
     notes: list[str] = []
-    tensors = load_tensors(checkpoint, config, notes)
+    tensors = load_tensors(checkpoint, config, notes, progress)
     config = replace(config, tied=tensor_name(config, "head") not in tensors)
     unused = tuple(tokenizer.unused_ids(config.vocab_size))
     if unused:
         rows = f"{len(unused):,} of {config.vocab_size:,} rows of the embedding"
         notes.append(f"{rows} belong to no token and are never sampled")
-    return LoadedModel(checkpoint, config, Llama(config, tensors), tokenizer, unused, tuple(notes))
+    try:
+        llama = Llama(config, tensors)
+    finally:
+        progress.over()
+    return LoadedModel(checkpoint, config, llama, tokenizer, unused, tuple(notes))

@@ -16,6 +16,7 @@ from glasscli.config.architecture import Architecture
 from glasscli.config.model_config import ModelConfig
 from glasscli.config.tensor_shapes import expected_tensors, tensor_name
 from glasscli.errors import CheckpointError
+from glasscli.progress import Progress
 from glasscli.untrusted_files import quoted, shown
 
 if TYPE_CHECKING:
@@ -32,8 +33,13 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
         infos: what the headers say of each, by the architecture's names.
     """
 
-    def __init__(self, checkpoint: Checkpoint, infos: Mapping[str, TensorInfo]) -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, infos: Mapping[str, TensorInfo], progress: Progress | None = None
+    ) -> None:
+        """`progress` is told how many bytes of all have been read."""
         self.checkpoint, self.infos = checkpoint, dict(infos)
+        self._progress = progress or Progress()
+        self._done, self._total = 0, sum(info.n_bytes for info in self.infos.values())
 
     def __getitem__(self, name: str) -> "NDArray[np.float32]":
         """The tensor as a float32 array of its own.
@@ -42,7 +48,10 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
             KeyError: the model has no such tensor.
             CheckpointError: it holds NaN or infinity, or the file changed.
         """
-        return self.checkpoint.read(self.infos[name])
+        self._progress.moved("reading weights", self._done, self._total)
+        array = self.checkpoint.read(self.infos[name])
+        self._done += self.infos[name].n_bytes
+        return array
 
     def __contains__(self, name: object) -> bool:
         return name in self.infos
@@ -54,7 +63,9 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
         return len(self.infos)
 
 
-def load_tensors(checkpoint: Checkpoint, config: ModelConfig, notes: list[str] | None = None) -> Tensors:
+def load_tensors(
+    checkpoint: Checkpoint, config: ModelConfig, notes: list[str] | None = None, progress: Progress | None = None
+) -> Tensors:
     """Every tensor that the model needs, checked against `config`; the numbers are read when asked for.
 
     The head is among them only if it differs from the embedding or `config` is not tied: without it, the
@@ -62,6 +73,7 @@ def load_tensors(checkpoint: Checkpoint, config: ModelConfig, notes: list[str] |
 
     Args:
         notes: gets a sentence for each thing worth telling that is no error (tensors that were not needed).
+        progress: told how much has been read, whenever a tensor is asked for.
 
     Raises:
         CheckpointError: a file is missing, damaged or leads outside the folder; a tensor is missing or has another
@@ -75,7 +87,7 @@ def load_tensors(checkpoint: Checkpoint, config: ModelConfig, notes: list[str] |
     if extra and notes is not None:
         some = ", ".join(quoted(name) for name in extra[:3]) + (", …" if len(extra) > 3 else "")
         notes.append(f"ignored {len(extra)} tensor{'s' * (len(extra) > 1)} that the model has no use for: {some}")
-    return Tensors(checkpoint, needed)
+    return Tensors(checkpoint, needed, progress)
 
 
 def _by_our_names(infos: Iterable[TensorInfo], row: Architecture) -> dict[str, TensorInfo]:

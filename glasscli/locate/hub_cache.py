@@ -14,6 +14,8 @@ import os
 from pathlib import Path
 
 from glasscli.errors import CheckpointError
+from glasscli.locate.hub_name import HubName
+from glasscli.locate.need import Need, serving
 from glasscli.untrusted_files import file_inside, is_plain_name, read_limited, snapshot_of
 
 REPO_PREFIX = "models--"
@@ -53,6 +55,21 @@ def cached_snapshot(repo: str) -> Path | None:
             f"{folder}: holds {len(commits)} revisions of {repo}, and no refs/main says which; name the folder of one"
         )
     return _inside(folder / "snapshots" / commits[0]) if commits else None
+
+
+def in_cache(name: HubName, need: Need) -> Path | None:
+    """What the cache holds of a model, if that serves the need: its folder, or a GGUF.
+
+    Raises:
+        CheckpointError: there are several to choose from, or it leads out of the cache.
+    """
+    snapshot = cached_snapshot(name.repo)
+    if snapshot is None:
+        return None
+    if not name.file:
+        return serving(snapshot, need, name.repo)
+    path = snapshot / name.file
+    return file_inside(path.parent, path.name) if os.path.lexists(path) else None
 
 
 def _main(folder: Path) -> str:

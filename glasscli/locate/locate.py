@@ -1,33 +1,43 @@
 """From what a user types to where the model lies: the one place that says what a name means."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from glasscli.errors import CheckpointError, UsageError
-from glasscli.locate.hub_cache import cache_folder, cached_snapshot
+from glasscli.locate.hub_cache import cache_folder, cached_snapshot, in_cache
 from glasscli.locate.hub_name import PREFIX, HubName, hub_name
-from glasscli.locate.need import Need, serving
+from glasscli.locate.need import Need
 from glasscli.locate.shipped import SHIPPED, shipped_folder
-from glasscli.untrusted_files import file_inside, quoted
+from glasscli.progress import Progress
+from glasscli.untrusted_files import quoted
 
 
 class NotFoundError(CheckpointError):
     """Nothing on this machine is called so. The message says how to get it."""
 
 
-def locate(model: str | Path | None, need: Need = Need.model) -> Path:
+def locate(
+    model: str | Path | None,
+    need: Need = Need.model,
+    progress: Progress | None = None,
+    check: Callable[[Path], object] = bool,
+) -> Path:
     """The folder or file of a model.
 
     In this order: a path that exists; `glass-1m`, the shipped model; `org/name` in Hugging Face's cache, also as
-    `org/name/FILE.gguf`. A path that does not exist and can be no name is given back: whoever opens it says so.
+    `org/name/FILE.gguf`. With `hf:` in front the hub is asked for it, and what is missing is downloaded: nothing else
+    leads to a network. A path that does not exist and can be no name is given back: whoever opens it says so.
 
     Args:
         model: what the user calls it; a `Path` is always a path, None the shipped model.
-        need: what it is wanted for: what is in the cache must serve that.
+        need: what it is wanted for: what is in the cache must serve that, and no more is downloaded.
+        progress: told how far a download is.
+        check: is given a folder with config.json before its weights are downloaded, to refuse it in time.
 
     Raises:
         NotFoundError: it could be a name, and there is nothing of that name.
         UsageError: `hf:` with what is no name.
-        CheckpointError: the cache holds several to choose from, or leads out of itself.
+        CheckpointError: the cache holds several to choose from, or leads out of itself; or a download failed.
     """
     if model is None or (model == SHIPPED and not _exists(model)):
         return shipped_folder()
@@ -38,21 +48,14 @@ def locate(model: str | Path | None, need: Need = Need.model) -> Path:
         if model.startswith(PREFIX):
             raise UsageError(f"{quoted(model)}: expected hf:org/name, or hf:org/name/FILE.gguf")
         return Path(model)
+    if name.download:
+        from glasscli.locate.download import download
+
+        return download(name, need, progress or Progress(), check)
     found = in_cache(name, need)
     if found is None:
         raise NotFoundError(absent(name))
     return found
-
-
-def in_cache(name: HubName, need: Need) -> Path | None:
-    """What the cache holds of a model that serves the need."""
-    snapshot = cached_snapshot(name.repo)
-    if snapshot is None:
-        return None
-    if not name.file:
-        return serving(snapshot, need, name.repo)
-    path = snapshot / name.file
-    return file_inside(path.parent, path.name) if path.is_symlink() or path.exists() else None
 
 
 def absent(name: HubName) -> str:

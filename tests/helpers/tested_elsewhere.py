@@ -13,7 +13,9 @@ class Elsewhere(NamedTuple):
 
 ELSEWHERE = (
     Elsewhere(
-        "test_package.py", "no behaviour: names, types and the program's entrance", ("__main__", "arrays", "errors")
+        "test_package.py",
+        "no behaviour: names, types and the program's entrance",
+        ("__main__", "arrays", "errors", "progress"),
     ),
     Elsewhere(
         "budget/test_plan.py",
@@ -49,6 +51,7 @@ ELSEWHERE = (
         "one sum over many rules, compared with transformers' classes",
         ("budget/weights/",),
     ),
+    Elsewhere("locate/test_download.py", "the package's errors in our words", ("locate/hub",)),
     Elsewhere("locate/test_locate.py", "what a name leads to in the end", ("locate/need", "locate/shipped")),
     Elsewhere(
         "cache/test_cache.py",

@@ -2,11 +2,11 @@
 
 import sys
 
-from glasscli.checkpoint.load import load_model
 from glasscli.cli.commands.generate.batch_view import BatchJsonlView, BatchJsonView, BatchTextView
 from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.console import is_terminal, note
 from glasscli.cli.interrupts import watch_interrupts
+from glasscli.cli.models import load
 from glasscli.cli.prompt_text import prompt_lines
 from glasscli.errors import UsageError
 from glasscli.generation.batch import Batch, generate_batch
@@ -18,7 +18,7 @@ def run_batch(options: Options, path: str) -> int:
     if options.no_cache:
         raise UsageError("--no-cache is for one prompt: a batch is decoded through one cache")
     prompts = prompt_lines(path)
-    loaded = load_model(options.model)
+    loaded = load(options.model, quiet=options.quiet)
     try:
         batch = generate_batch(
             loaded,

@@ -3,10 +3,11 @@
 import sys
 from typing import Protocol
 
-from glasscli.checkpoint.load import LoadedModel, load_model
+from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.generate.options import Options, Show
 from glasscli.cli.console import is_terminal, note, use_color
 from glasscli.cli.interrupts import watch_interrupts
+from glasscli.cli.models import load
 from glasscli.cli.prompt_text import prompt_text
 from glasscli.errors import UsageError
 from glasscli.generation.continuation import Step
@@ -33,7 +34,7 @@ class View(Protocol):
 def run_single(options: Options) -> int:
     """Write one text; the exit code."""
     prompt = prompt_text(options.prompt)
-    loaded = load_model(options.model)
+    loaded = load(options.model, quiet=options.quiet)
     try:
         run = generate(
             loaded,

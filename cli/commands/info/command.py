@@ -36,10 +36,10 @@ def run(options: Options) -> int:
     """Show what a folder holds; the exit code."""
     from glasscli.checkpoint.facts import read_facts
     from glasscli.checkpoint.outline import read_outline
+    from glasscli.cli.models import model_path
     from glasscli.errors import ConfigError
-    from glasscli.locate.locate import locate
 
-    folder = locate(options.model)
+    folder = model_path(options.model, quiet=options.quiet, check=bool)
     try:
         facts = read_facts(folder)
     except ConfigError as refusal:

@@ -37,8 +37,8 @@ class Options:
 def run(options: Options) -> int:
     """Show the tokens of a text; the exit code."""
     from glasscli.checkpoint.checkpoint import open_checkpoint
+    from glasscli.cli.models import model_path
     from glasscli.cli.prompt_text import prompt_text
-    from glasscli.locate.locate import locate
     from glasscli.locate.need import Need
     from glasscli.tokenizer.merges import merges
     from glasscli.tokenizer.tokenized import tokenize
@@ -46,7 +46,7 @@ def run(options: Options) -> int:
     if options.text is None and (sys.stdin is None or is_terminal(sys.stdin)):
         raise UsageError('no text. Give one: glass tokenize "Once upon a time", or pipe one in.')
     text = prompt_text(options.text)
-    tokenizer = open_checkpoint(locate(options.model, Need.tokenizer)).tokenizer()
+    tokenizer = open_checkpoint(model_path(options.model, Need.tokenizer, quiet=options.quiet)).tokenizer()
     tokens = tokenize(tokenizer, text, parse_special=options.special)
     words = merges(tokenizer, text, parse_special=options.special) if options.merges else None
     if options.as_json:

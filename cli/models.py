@@ -1,0 +1,107 @@
+"""The model that a command was given: where it lies, downloaded if that was asked for, and loaded.
+
+What takes more than a second shows how far it is, on stderr if that is a terminal.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from glasscli.cli import console
+from glasscli.locate.hub_name import PREFIX
+from glasscli.locate.locate import locate
+from glasscli.locate.need import Need
+from glasscli.progress import Progress
+from glasscli.units import format_bytes
+
+if TYPE_CHECKING:
+    from glasscli.checkpoint.load import LoadedModel
+
+PATIENCE, BREATH = 1.0, 0.1  # seconds: before a bar is shown, between two of its states
+_fetched: dict[tuple[str, Need], Path] = {}  # so that a run asks the hub once
+
+
+class Bar(Progress):
+    """A line on stderr that is gone when the work is done; notes that stay."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet, self.shown = quiet, 0
+        self.silent = quiet or not console.is_terminal(sys.stderr)
+        self.what, self.begun, self.last = "", 0.0, 0.0
+
+    def moved(self, what: str, done: int, total: int | None) -> None:
+        now = time.monotonic()
+        if what != self.what:
+            self.what, self.begun = what, now
+        if self.silent or now - self.begun < PATIENCE or now - self.last < BREATH:
+            return
+        self.last = now
+        line = bar_line(what, done, total, console.width(sys.stderr) - 1, console.unicode_ok(sys.stderr))
+        self._write("\r" + line.ljust(self.shown))
+        self.shown = len(line)
+
+    def over(self) -> None:
+        if self.shown:
+            self._write("\r" + " " * self.shown + "\r")
+        self.what, self.shown = "", 0
+
+    def note(self, text: str) -> None:
+        if not self.quiet:
+            console.note(text)
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except (OSError, ValueError):  # closed: nobody is looking
+            self.silent = True
+
+
+def bar_line(what: str, done: int, total: int | None, width: int, blocks: bool) -> str:
+    """How far a piece of work is, in at most `width` columns: its name, a bar, bytes of all."""
+    sizes = f"{format_bytes(done)} of {format_bytes(total)}" if total else format_bytes(done)
+    name = console.printable(what).encode("ascii", "replace").decode()
+    if len(name) + len(sizes) + 2 > width:
+        name = name[: max(0, width - len(sizes) - 5)] + "..."
+    free = width - len(name) - len(sizes) - 4
+    if not total or free < 10:
+        return f"{name}  {sizes}"[:width]
+    cells = min(free, 40)
+    full = min(cells, cells * done // total)
+    on, off = ("█", "░") if blocks else ("#", ".")
+    return f"{name}  {on * full}{off * (cells - full)}  {sizes}"
+
+
+def model_path(
+    model: str | Path | None,
+    need: Need = Need.model,
+    *,
+    quiet: bool = False,
+    check: Callable[[Path], object] | None = None,
+) -> Path:
+    """Where a model lies, see `locate`; asked twice, the hub is asked once.
+
+    Args:
+        check: is given a folder before its weights are downloaded; by default it must be of a model that glass runs.
+    """
+    if isinstance(model, str) and (model, need) in _fetched:
+        return _fetched[model, need]
+    path = locate(model, need, Bar(quiet), check or _check_runs)
+    if isinstance(model, str) and model.startswith(PREFIX):
+        _fetched[model, need] = path
+    return path
+
+
+def load(model: str | Path | None, *, quiet: bool = False) -> "LoadedModel":
+    """A model ready to run, see `load_model`."""
+    from glasscli.checkpoint.load import load_model
+
+    return load_model(model_path(model, quiet=quiet), progress=Bar(quiet))
+
+
+def _check_runs(folder: Path) -> None:
+    from glasscli.checkpoint.checkpoint import open_checkpoint
+
+    open_checkpoint(folder).config()
