@@ -36,11 +36,13 @@ def locate(
 
     Raises:
         NotFoundError: it could be a name, and there is nothing of that name.
-        UsageError: `hf:` with what is no name.
+        UsageError: an empty name, or `hf:` with what is no name.
         CheckpointError: the cache holds several to choose from, or leads out of itself; or a download failed.
     """
     if model is None or (model == SHIPPED and not _exists(model)):
         return shipped_folder()
+    if model == "":
+        raise UsageError("the name of the model is empty")
     if isinstance(model, Path) or _exists(model):
         return Path(model)
     name = hub_name(model)

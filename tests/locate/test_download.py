@@ -210,3 +210,27 @@ def test_a_terminal_sees_no_bar_of_another_program(hub: HubServer, home: Path, t
     assert code == 0
     assert "%" not in seen
     assert "B/s" not in seen
+
+
+def test_a_budget_needs_config_json_alone(hub: HubServer, home: Path, tiny_model_folder: Path) -> None:
+    hub.add(REPO, tiny_model_folder)
+    by_folder = json.loads(in_process.glass("kv-budget", "-m", str(tiny_model_folder), "--json").out)
+    for option in ("-m", "--config", "-m"):
+        ran = run(hub, home, "kv-budget", option, f"hf:{REPO}", "--json")
+        assert ran.code == 0, ran.err
+        said = json.loads(ran.out)
+        assert (said["model"], said["bytes_total"]) == (REPO, by_folder["bytes_total"])
+    assert hub.downloaded() == ["config.json"]
+    assert f"models--someone--tiny-llama/snapshots/{COMMIT}/config.json" in said["source"]
+    assert "does not hold all of it" in failed(hub, home, "generate", "-m", REPO, "Once")
+
+
+def test_a_budget_reads_what_modelopt_says_beside_the_config(
+    hub: HubServer, home: Path, tiny_model_folder: Path
+) -> None:
+    quantised = {"quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}}
+    files = hub.add(REPO, tiny_model_folder).files
+    files["hf_quant_config.json"] = json.dumps(quantised).encode()
+    ran = run(hub, home, "kv-budget", "-m", f"hf:{REPO}", "--json")
+    assert json.loads(ran.out)["k_dtype"].startswith("fp8")
+    assert hub.downloaded() == ["config.json", "hf_quant_config.json"]
