@@ -43,6 +43,19 @@ class Checkpoint(ABC):
         """Where the settings stand, as messages say it."""
         return str(self.path)
 
+    @property
+    @abstractmethod
+    def settings_name(self) -> str:
+        """What holds the settings, in a word or two."""
+
+    def cache_settings(self) -> dict[str, Any]:
+        """`settings` as far as the size of the cache goes, which may be told of more models.
+
+        Raises:
+            ConfigError: as `settings`.
+        """
+        return self.settings()
+
     @abstractmethod
     def settings(self) -> dict[str, Any]:
         """The settings in the words of a config.json.
