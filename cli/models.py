@@ -3,7 +3,9 @@
 What takes more than a second shows how far it is, on stderr if that is a terminal.
 """
 
+import contextlib
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,49 +26,68 @@ _fetched: dict[tuple[str, Need], Path] = {}  # so that a run asks the hub once
 
 
 class Bar(Progress):
-    """A line on stderr that is gone when the work is done; notes that stay."""
+    """A line on stderr that is gone when the work is done; notes that stay.
+
+    A thread draws it, so that one long step does not look like no work at all.
+    """
 
     def __init__(self, quiet: bool = False) -> None:
-        self.quiet, self.shown = quiet, 0
-        self.silent = quiet or not console.is_terminal(sys.stderr)
-        self.what, self.begun, self.last = "", 0.0, 0.0
+        self.quiet = quiet
+        self._silent = quiet or not console.is_terminal(sys.stderr)
+        self._state: tuple[str, int, int | None] = ("", 0, None)
+        self._begun, self._shown = 0.0, 0
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
 
     def moved(self, what: str, done: int, total: int | None) -> None:
-        now = time.monotonic()
-        if what != self.what:
-            self.what, self.begun = what, now
-        if self.silent or now - self.begun < PATIENCE or now - self.last < BREATH:
+        if self._silent:
             return
-        self.last = now
-        line = bar_line(what, done, total, console.width(sys.stderr) - 1, console.unicode_ok(sys.stderr))
-        self._write("\r" + line.ljust(self.shown))
-        self.shown = len(line)
+        if what != self._state[0]:
+            self._begun = time.monotonic()
+        self._state = (what, done, total)
+        if self._thread is None:
+            self._done.clear()
+            self._thread = threading.Thread(target=self._draw, daemon=True)
+            self._thread.start()
 
     def over(self) -> None:
-        if self.shown:
-            self._write("\r" + " " * self.shown + "\r")
-        self.what, self.shown = "", 0
+        if self._thread is not None:
+            self._done.set()
+            self._thread.join()
+        self._thread, self._state = None, ("", 0, None)
 
     def note(self, text: str) -> None:
         if not self.quiet:
             console.note(text)
 
+    def _draw(self) -> None:
+        """Until the work is over, show how far it is; then take the line away."""
+        while not self._done.wait(BREATH):
+            if time.monotonic() - self._begun >= PATIENCE:
+                width, blocks = console.width(sys.stderr) - 1, console.unicode_ok(sys.stderr)
+                line = bar_line(*self._state, width, blocks)
+                self._write("\r" + line.ljust(self._shown))
+                self._shown = len(line)
+        if self._shown:
+            self._write("\r" + " " * self._shown + "\r")
+            self._shown = 0
+
     def _write(self, text: str) -> None:
-        try:
+        with contextlib.suppress(OSError, ValueError):  # closed: nobody is looking
             sys.stderr.write(text)
             sys.stderr.flush()
-        except (OSError, ValueError):  # closed: nobody is looking
-            self.silent = True
 
 
 def bar_line(what: str, done: int, total: int | None, width: int, blocks: bool) -> str:
     """How far a piece of work is, in at most `width` columns: its name, a bar, bytes of all."""
-    sizes = f"{format_bytes(done)} of {format_bytes(total)}" if total else format_bytes(done)
+    sizes = f"{format_bytes(done)} of {format_bytes(total)}" if total else format_bytes(done) if done else ""
     name = console.printable(what).encode("ascii", "replace").decode()
     if len(name) + len(sizes) + 2 > width:
         name = name[: max(0, width - len(sizes) - 5)] + "..."
-    free = width - len(name) - len(sizes) - 4
-    if not total or free < 10:
+    if not total:
+        return f"{name}  {sizes}"[:width]
+    free = width - len(name) - 2 * len(format_bytes(total)) - 10  # as wide from its beginning to its end
+    if free < 8:
         return f"{name}  {sizes}"[:width]
     cells = min(free, 40)
     full = min(cells, cells * done // total)

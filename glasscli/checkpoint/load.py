@@ -83,11 +83,18 @@ def load_model(model: str | Path | None = None, *, progress: Progress | None = N
         CheckpointError: there is no such model; its weights are missing, damaged, or don't fit the config.
         TokenizerError: tokenizer.json is missing or damaged.
     """
-    from glasscli.model.llama import Llama
-
     progress = progress or Progress()
     path = locate(model, progress=progress, check=lambda folder: open_checkpoint(folder).config())
-    checkpoint = open_checkpoint(path)
+    try:
+        return _load(open_checkpoint(path), progress)
+    finally:
+        progress.over()
+
+
+def _load(checkpoint: Checkpoint, progress: Progress) -> LoadedModel:
+    from glasscli.model.llama import Llama
+
+    progress.moved("loading", 0, None)
     config = checkpoint.config()
     tokenizer = checkpoint.tokenizer()
     notes: list[str] = []
@@ -97,8 +104,4 @@ def load_model(model: str | Path | None = None, *, progress: Progress | None = N
     if unused:
         rows = f"{len(unused):,} of {config.vocab_size:,} rows of the embedding"
         notes.append(f"{rows} belong to no token and are never sampled")
-    try:
-        llama = Llama(config, tensors)
-    finally:
-        progress.over()
-    return LoadedModel(checkpoint, config, llama, tokenizer, unused, tuple(notes))
+    return LoadedModel(checkpoint, config, Llama(config, tensors), tokenizer, unused, tuple(notes))

@@ -48,7 +48,7 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
             KeyError: the model has no such tensor.
             CheckpointError: it holds NaN or infinity, or the file changed.
         """
-        self._progress.moved("reading weights", self._done, self._total)
+        self._progress.moved("loading", self._done, self._total)
         array = self.checkpoint.read(self.infos[name])
         self._done += self.infos[name].n_bytes
         return array
