@@ -35,7 +35,7 @@ class Bar(Progress):
         self.quiet = quiet
         self._silent = quiet or not console.is_terminal(sys.stderr)
         self._state: tuple[str, int, int | None] = ("", 0, None)
-        self._begun, self._shown = 0.0, 0
+        self._begun = 0.0
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -62,15 +62,16 @@ class Bar(Progress):
 
     def _draw(self) -> None:
         """Until the work is over, show how far it is; then take the line away."""
+        line = ""
         while not self._done.wait(BREATH):
+            before = line
             if time.monotonic() - self._begun >= PATIENCE:
                 width, blocks = console.width(sys.stderr) - 1, console.unicode_ok(sys.stderr)
                 line = bar_line(*self._state, width, blocks)
-                self._write("\r" + line.ljust(self._shown))
-                self._shown = len(line)
-        if self._shown:
-            self._write("\r" + " " * self._shown + "\r")
-            self._shown = 0
+            if line != before:
+                self._write("\r" + line.ljust(len(before)))
+        if line:
+            self._write("\r" + " " * len(line) + "\r")
 
     def _write(self, text: str) -> None:
         with contextlib.suppress(OSError, ValueError):  # closed: nobody is looking

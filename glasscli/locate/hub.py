@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,9 @@ def fetch(repo: str, file: str, commit: str | None, progress: Progress) -> Path:
     hub = _package()
     with _our_errors(repo, file):
         try:
-            return Path(hub.hf_hub_download(repo, file, revision=commit, tqdm_class=_bar(file, progress)))
+            own = "tqdm_class" in signature(hub.hf_hub_download).parameters  # before 1.0 it shows a bar of its own
+            bar = {"tqdm_class": _bar(file, progress)} if own else {}
+            return Path(hub.hf_hub_download(repo, file, revision=commit, **bar))
         finally:
             progress.over()
 

@@ -1,5 +1,6 @@
 """From what a user types to where the model lies: the one place that says what a name means."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from glasscli.locate.need import Need
 from glasscli.locate.shipped import SHIPPED, shipped_folder
 from glasscli.progress import Progress
 from glasscli.untrusted_files import quoted
+
+LINK = re.compile(r"https?://[^/]+/([\w.-]+/[\w.-]+)")
 
 
 class NotFoundError(CheckpointError):
@@ -36,7 +39,7 @@ def locate(
 
     Raises:
         NotFoundError: it could be a name, and there is nothing of that name.
-        UsageError: an empty name, or `hf:` with what is no name.
+        UsageError: an empty name, a link, or `hf:` with what is no name.
         CheckpointError: the cache holds several to choose from, or leads out of itself; or a download failed.
     """
     if model is None or (model == SHIPPED and not _exists(model)):
@@ -47,6 +50,8 @@ def locate(
         return Path(model)
     name = hub_name(model)
     if name is None:
+        if link := LINK.match(model):
+            raise UsageError(f"{quoted(model)} is a link; {PREFIX}{link[1]} is the name of that model")
         if model.startswith(PREFIX):
             raise UsageError(f"{quoted(model)}: expected hf:org/name, or hf:org/name/FILE.gguf")
         return Path(model)

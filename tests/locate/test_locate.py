@@ -64,8 +64,13 @@ def test_absent_says_how_to_get_it(cache: Path) -> None:
     assert str(caught.value) == f"{REPO}: does not exist, and Hugging Face's cache ({cache}) does not hold it. {hint}"
     with pytest.raises(NotFoundError, match=r"glass-1m comes with glass; hf:org/name is fetched"):
         locate("glass-2m")
-    with pytest.raises(UsageError, match="expected hf:org/name"):
-        locate("hf:some thing")
+    for text in ("hf:some thing", "hf:", "hf:/etc/passwd", "hf:../..", "hf:a/b/c"):
+        with pytest.raises(UsageError, match="expected hf:org/name"):
+            locate(text)
+    with pytest.raises(UsageError, match="is a link; hf:someone/tiny-llama is the name"):
+        locate(f"https://huggingface.co/{REPO}/tree/main")
+    with pytest.raises(UsageError, match="is empty"):
+        locate("")
 
 
 def test_a_part_of_a_model_serves_what_it_can(cache: Path, tiny_model_folder: Path) -> None:
