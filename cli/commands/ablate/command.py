@@ -7,6 +7,7 @@ from glasscli.cli.commands.ablate.options import Options
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
+    from glasscli.config.model_config import ModelConfig
     from glasscli.inspect.ablation import Part
 
 DEMO = "Once upon a time there was a little girl named Lily. One day,"  # whose name is to come again
@@ -63,16 +64,23 @@ def parts_of(options: Options, loaded: "LoadedModel") -> "tuple[Part, ...] | Non
     Raises:
         UsageError: a name means nothing, or not in this model.
     """
-    if options.parts is None:
-        return None
+    return None if options.parts is None else named_parts_of(f"--parts {options.parts}", options.parts, loaded.config)
+
+
+def named_parts_of(option: str, names: str, config: "ModelConfig") -> "tuple[Part, ...]":
+    """The parts that `names` means, each once; `option` is what an error calls them.
+
+    Raises:
+        UsageError: a name means nothing, or not in this model.
+    """
     from glasscli.errors import UsageError
     from glasscli.inspect.ablation import check_part
     from glasscli.inspect.removed import named_part
 
     try:
-        parts = tuple(dict.fromkeys(named_part(name) for name in options.parts.split(",")))
+        parts = tuple(dict.fromkeys(named_part(name) for name in names.split(",")))
         for part in parts:
-            check_part(part, loaded.config)
+            check_part(part, config)
     except UsageError as error:
-        raise UsageError(f"--parts {options.parts}: {error}") from None
+        raise UsageError(f"{option}: {error}") from None
     return parts
