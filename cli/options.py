@@ -79,5 +79,6 @@ ModelDir = Annotated[
 ]
 Special = Annotated[bool, option("--special", "Read names like <|endoftext|> as special tokens.", Group.text)]
 Json = Annotated[bool, option("--json", "Print one JSON document and nothing else.", Group.output)]
+Csv = Annotated[bool, option("--csv", "One CSV table and nothing else.", Group.output)]
 ColorOption = Annotated[Color, option("--color", "When to colour.", Group.output)]
 Quiet = Annotated[bool, option("-q --quiet", "No footer, no notes, no hints.", Group.output)]
