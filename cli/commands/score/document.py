@@ -9,8 +9,8 @@ from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.generate.json_view import model_fields
 from glasscli.cli.commands.score.options import Options
 from glasscli.cli.console import write_bytes
+from glasscli.cli.guesses import guess_fields, token_fields
 from glasscli.csv_cell import cell
-from glasscli.inspect.dump import Token
 from glasscli.inspect.scoring import ScoredToken, TextScore
 
 COLUMNS = ("text", "position", "window", "id", "token", "bytes", "p", "logprob", "bits", "rank")
@@ -49,13 +49,8 @@ def scored_fields(scored: ScoredToken, n_top: int) -> dict[str, Any]:
         "rank": scored.rank,
     }
     if n_top:
-        fields["top"] = [{**token_fields(guess.token), "logprob": guess.logprob} for guess in scored.top]
+        fields["top"] = [guess_fields(guess) for guess in scored.top]
     return fields
-
-
-def token_fields(token: Token) -> dict[str, Any]:
-    """What a token is."""
-    return {"id": token.id, "text": token.text, "bytes": token.raw.hex()}
 
 
 def write_csv(score: TextScore, n_top: int) -> None:

@@ -28,7 +28,7 @@ class Options:
     """Show how likely each token of a given text is, and how well the whole is predicted."""
 
     text: Annotated[str | None, argument("[TEXT]", "The text; - or a pipe reads stdin.")] = None
-    file: Annotated[str | None, option("--text", "Score a file instead.", Group.text, metavar="FILE")] = None
+    file: Annotated[str | None, option("--text --file", "Score a file instead.", Group.text, metavar="FILE")] = None
     split: Annotated[
         bool | None,
         option(

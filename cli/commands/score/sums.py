@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from glasscli.cli.commands.score.table import guesses_text, legend, others
+from glasscli.cli.commands.score.table import others
+from glasscli.cli.guesses import LABEL, add_guesses, legend
 from glasscli.cli.page.cells import cells, crop
 from glasscli.cli.page.figures import probability
 from glasscli.cli.page.page import Line, Page, Span, line_width, spaced
@@ -78,18 +79,13 @@ def worst_table(page: Page, score: TextScore) -> list[Line]:
             (f"{scored.rank:,}", ""),
             (where, DIM),
             (before(page, score.tokens[first:at]), DIM),
-            (crop(page.label(scored.token.raw), 16), ACCENT),
+            (crop(page.label(scored.token.raw), LABEL), ACCENT),
         ])  # fmt: skip
     right = (True, True, True, True, True, False)
     lines = page.columns(rows, right)
     if not page.fits(lines):
         lines = page.columns([[row[0], row[3], row[5]] for row in rows], (True, True, False))
-    room = page.width - max(map(line_width, lines)) - 2
-    head = "expected (p)"
-    if room >= len(head):
-        lines[0].append((f"  {head}", DIM))
-        for line, scored in zip(lines[1:], worst, strict=True):
-            line.append(("  " + guesses_text(page, others(scored), room), ""))
+    add_guesses(page, lines, [*map(others, worst)], "expected (p)")
     return [*lines, legend(page)]
 
 
