@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from functools import cache
 
@@ -11,6 +12,8 @@ from helpers.family_configs import FAMILIES
 from helpers.family_models import family
 
 from glasscli import LoadedModel, UsageError, load_model
+from glasscli.cli.app import parser
+from glasscli.cli.commands import COMMANDS
 from glasscli.lesson.chapters import CHAPTERS, find_chapter
 from glasscli.lesson.parts import Ask, Claim, Formula, Part, Say, Table, Try
 from glasscli.lesson.room import LONGEST, Room
@@ -144,3 +147,14 @@ def test_a_chapter_that_does_not_exist(name: str) -> None:
 
 def test_parts_can_be_written_down() -> None:
     json.dumps([vars(part) for name in NAMES for part in told(name)])
+
+
+def test_the_commands_that_are_named_can_be_typed() -> None:
+    """As far as their options go: a text in place of TEXT, another in place of ANOTHER."""
+    for name in NAMES:
+        for command in told(name)[-1].commands:  # type: ignore[union-attr]
+            words = shlex.split(command.replace("TEXT", "'The cat'").replace("ANOTHER", "'The dog'"))
+            assert words[0] == "glass"
+            assert words[1] in COMMANDS
+            made = parser(words[1]).main(words[2:], standalone_mode=False)
+            assert not isinstance(made, int)

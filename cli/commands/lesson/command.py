@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from glasscli.cli.blas import pin_threads
 from glasscli.cli.console import Color, write_json
 from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, argument, option
 
@@ -38,8 +39,9 @@ class Options:
 
 def run(options: Options) -> int:
     """Teach; the exit code."""
-    from glasscli.checkpoint.load import load_model
+    pin_threads(options.model, options.quiet)
     from glasscli.cli.commands.lesson import read, screen
+    from glasscli.cli.models import load
     from glasscli.cli.page.page import Page
     from glasscli.cli.prompt_text import prompt_text
     from glasscli.lesson.chapters import CHAPTERS, find_chapter
@@ -50,7 +52,7 @@ def run(options: Options) -> int:
         return 0
     first = None if options.chapter is None else find_chapter(options.chapter)
     text = None if options.text is None else prompt_text(options.text)
-    loaded = load_model(options.model)
+    loaded = load(options.model, quiet=options.quiet)
     if not options.as_json and read.is_a_dialogue():
         return read.read(page, loaded, first, text)
     chosen = CHAPTERS if first is None else CHAPTERS[first : first + 1]
