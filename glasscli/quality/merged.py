@@ -26,14 +26,14 @@ def merged_model(loaded: "LoadedModel", n_kv_heads: int) -> Llama:
     """The model of `loaded` with `n_kv_heads` key/value heads. It shares all weights but W_Q, W_K and W_V.
 
     Raises:
-        ConfigError: that many heads can't be made of those there are.
+        ConfigError: that many heads can't be made of those there are, or each has a norm of its own.
     """
     config = loaded.config
     _check(config, n_kv_heads)
     specs = tuple(replace(spec, n_kv_heads=n_kv_heads) for spec in config.specs)  # type: ignore[type-var]
     blocks = tuple(_merged(block, config, n_kv_heads, "kv", 1) for block in loaded.model.weights.blocks)
     weights = replace(loaded.model.weights, blocks=blocks)
-    return loaded.model.rebuilt(replace(config, n_kv_heads=n_kv_heads, specs=specs), weights)
+    return Llama(replace(config, n_kv_heads=n_kv_heads, specs=specs), weights)
 
 
 def partly_merged_model(
@@ -50,7 +50,7 @@ def partly_merged_model(
         _merged(block, config, n_kv_heads, roles, times) if layers is None or layer in layers else block
         for layer, block in enumerate(weights.blocks)
     )
-    return loaded.model.rebuilt(config, replace(weights, blocks=blocks))
+    return Llama(config, replace(weights, blocks=blocks))
 
 
 def _check(config: ModelConfig, n_kv_heads: int) -> None:
@@ -59,8 +59,11 @@ def _check(config: ModelConfig, n_kv_heads: int) -> None:
             f"{config.n_kv_heads} key/value heads can't be merged into {n_kv_heads} groups of the same size",
             "num_key_value_heads",
         )
-    if config.architecture.qk_norm == "all":
-        raise ConfigError("this model norms the keys of all heads together, so that a mean of some is none of its keys")
+    if config.architecture.qk_norm == "all" and n_kv_heads != config.n_kv_heads:
+        raise ConfigError(
+            "keys are normed over all heads at once, with a weight for each: their heads can't be merged",
+            "num_key_value_heads",
+        )
 
 
 def _merged(block: BlockWeights, config: ModelConfig, n_kv_heads: int, roles: str, times: int) -> BlockWeights:

@@ -35,7 +35,7 @@ def documents_of(loaded: "LoadedModel", text: str) -> list[list[int]]:
         TokenizerError: a token that the model has no row for.
     """
     own = [re.escape(loaded.tokenizer.piece(mark)) for mark in loaded.config.eos_ids[:1]]
-    parts = re.split("|".join([rf"^{re.escape(MARK)}$", *own]), text, flags=re.MULTILINE)
+    parts = re.split("|".join([rf"^{re.escape(MARK)}\r?$", *own]), text, flags=re.MULTILINE)
     documents = [part.strip("\r\n") for part in parts if part.strip()]
     if not documents:
         raise UsageError("the text is empty: there is nothing to compare caches on")

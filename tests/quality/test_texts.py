@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from glasscli import UsageError, load_model
-from glasscli.checkpoint.load import LoadedModel, shipped_folder
+from glasscli.checkpoint.load import LoadedModel
+from glasscli.locate.shipped import shipped_folder
 from glasscli.quality.texts import documents_of, held_out_text, n_chunks, usual_chunks, usual_context
 
 

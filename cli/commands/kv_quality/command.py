@@ -10,7 +10,7 @@ from glasscli.cache.choice_text import parse_choice
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.console import Color
 from glasscli.cli.interrupts import tidy_end
-from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, argument, option
+from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, argument, option
 from glasscli.errors import UsageError
 from glasscli.quality.by import By, check_parts
 from glasscli.units import parse_count, show
@@ -51,7 +51,7 @@ class Options:
     """Measure what smaller KV caches cost on a text: quantised, windowed, evicting, with merged heads."""
 
     text: Annotated[str | None, argument("[TEXT]", "The text [default: held-out stories]; - reads stdin.")] = None
-    file: Annotated[Path | None, option("--text", "Read the text from a file.", Group.text, metavar="FILE")] = None
+    file: Annotated[str | None, option("--text --file", "Read a file instead.", Group.text, metavar="FILE")] = None
     spec: Annotated[
         list[str] | None,
         option(
@@ -83,7 +83,7 @@ class Options:
         Path | None, option("--svg", "Also draw bytes against KL divergence into a file.", Group.output, metavar="FILE")
     ] = None
     as_json: Json = False
-    as_csv: Annotated[bool, option("--csv", "Print one CSV table and nothing else.", Group.output)] = False
+    as_csv: Csv = False
     model: ModelDir = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
@@ -135,7 +135,7 @@ class Options:
 def run(options: Options) -> int:
     """Try every cache and show what each costs; the exit code."""
     options.check()
-    pin_threads(options.model)
+    pin_threads(options.model, options.quiet)
     from glasscli.cli.commands.kv_quality.run import run_all
 
     with tidy_end():

@@ -1,14 +1,11 @@
 """`glass kv-quality` for machines: one JSON document, one CSV table."""
 
-import csv
-import io
 from collections.abc import Sequence
 from typing import Any
 
 from glasscli.cli import console
 from glasscli.cli.commands.kv_quality.run import Found
 from glasscli.cli.commands.kv_quality.traps import warnings
-from glasscli.csv_cell import cell
 from glasscli.export.arrays import describe_model
 from glasscli.quality.flags import llama_cpp_flags, vllm_flags
 from glasscli.quality.parts import Part
@@ -61,16 +58,7 @@ def _row(found: Found, result: Result, parts: Sequence[Part]) -> dict[str, Any]:
         "vllm": vllm_flags(choice),
     }
     if found.by is not None:
-        row["parts"] = [
-            {
-                "part": part.name,
-                "layer": part.layer,
-                "kv_head": part.kv_head,
-                "kld": part.kld,
-                "delta_nats": part.delta_nats,
-            }
-            for part in parts
-        ]
+        row["parts"] = [_part(part) for part in parts]
     return row
 
 
@@ -93,13 +81,19 @@ def _figures(found: Found, result: Result) -> dict[str, Any]:
 
 def show_csv(found: Found) -> None:
     """A row a cache, and one for each of its parts: those have a name, and no bytes of their own."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
+    rows: list[dict[str, object]] = []
     for i, result in enumerate(found.results):
-        name = cell(console.printable(result.choice.text))
-        writer.writerow({"cache": name, "part": "all", **_figures(found, result)})
-        for part in found.parts[i] if i < len(found.parts) else ():
-            where = {"layer": part.layer, "kv_head": part.kv_head}
-            writer.writerow({"cache": name, "part": part.name, **where, "kld": part.kld, "delta_nats": part.delta_nats})
-    console.write(text.getvalue().removesuffix("\n"))
+        cache = {"cache": result.choice.text}
+        rows.append({**cache, "part": "all", **_figures(found, result)})
+        rows += [{**cache, **_part(part)} for part in (found.parts[i] if i < len(found.parts) else ())]
+    console.write_csv(COLUMNS, rows)
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {
+        "part": part.name,
+        "layer": part.layer,
+        "kv_head": part.kv_head,
+        "kld": part.kld,
+        "delta_nats": part.delta_nats,
+    }

@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from glasscli.cache.choice import CacheChoice
-from glasscli.checkpoint.load import LoadedModel, load_model
+from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.kv_quality.command import Options
 from glasscli.cli.commands.kv_quality.progress import Progress
 from glasscli.cli.console import note, write_json
+from glasscli.cli.models import load
 from glasscli.cli.prompt_text import STDIN, file_text, prompt_text
 from glasscli.errors import GlassError
 from glasscli.export.target import check_target
@@ -71,7 +72,7 @@ def run_all(options: Options) -> int:
     """Do what was asked; the exit code."""
     if options.svg is not None:
         check_target(options.svg)
-    loaded = load_model(options.model)
+    loaded = load(options.model, quiet=options.quiet)
     if not options.quiet:
         for text in loaded.notes:
             note(text)
@@ -103,7 +104,7 @@ def open_trial(options: Options, loaded: LoadedModel) -> Found:
 def read_text(options: Options) -> tuple[str, str]:
     """The text, and where it is from."""
     if options.file is not None:
-        return file_text(options.file), str(options.file)
+        return file_text(options.file), "stdin" if options.file == STDIN else options.file
     if options.text is None:
         return held_out_text(), "held-out stories"
     return prompt_text(options.text), "stdin" if options.text == STDIN else "the text given"

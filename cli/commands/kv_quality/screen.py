@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Sequence
 
 from glasscli.cache.choice import CacheChoice
-from glasscli.checkpoint.load import SHIPPED, shipped_folder
 from glasscli.cli.commands.kv_quality.command import Options
 from glasscli.cli.commands.kv_quality.figures import copied, delta, nats, percent, share, size, sizes, wide_nats
 from glasscli.cli.commands.kv_quality.parts_screen import parts_lines
@@ -12,6 +11,7 @@ from glasscli.cli.commands.kv_quality.run import Found
 from glasscli.cli.commands.kv_quality.traps import warnings
 from glasscli.cli.page.page import Line, Page, spaced
 from glasscli.cli.page.wrap import SPACE
+from glasscli.locate.shipped import SHIPPED, shipped_folder
 from glasscli.quality.flags import llama_cpp_flags, vllm_flags
 from glasscli.quality.trial import Result
 from glasscli.quality.verdict import budget_flags
@@ -108,8 +108,7 @@ def commands_for(choice: CacheChoice, options: Options) -> list[str]:
     """What sizes this cache with glass, and what serves with it elsewhere."""
     found = []
     if (words := budget_flags(choice)) is not None:
-        model = ["--model", SHIPPED] if options.model is None else ["--config", str(options.model)]
-        found.append(shlex.join(["glass", "kv-budget", *model, *words]))
+        found.append(shlex.join(["glass", "kv-budget", "--model", options.model or SHIPPED, *words]))
     if (words := llama_cpp_flags(choice)) is not None:
         at = next(i for i, word in enumerate(words) if "=" not in word)
         found.append(" ".join([*words[:at], "llama-server", *words[at:]]))
