@@ -3,7 +3,6 @@
 Decoration follows the stream (`isatty`), the environment (`NO_COLOR`, `TERM`) and `--color`, as `bat` does.
 """
 
-import contextlib
 import json
 import os
 import sys
@@ -145,13 +144,6 @@ def write_stderr(text: str) -> None:
         sys.stderr.flush()
     except (OSError, AttributeError, ValueError):
         pass
-
-
-def write_in_place(text: str) -> None:
-    """Write `text` on a line of stderr that the next call writes over: what a person may watch."""
-    with contextlib.suppress(OSError, AttributeError, ValueError):
-        sys.stderr.write(f"\r\x1b[K{text}")
-        sys.stderr.flush()
 
 
 def note(text: str) -> None:

@@ -1,26 +1,25 @@
-"""What is being tried, on one line of stderr that is gone when the answer comes."""
+"""Which cache is being tried, on a line of stderr that is gone when the answer comes."""
 
 from typing import Self
 
-from glasscli.cli.console import write_in_place
-from glasscli.cli.page.cells import crop
-from glasscli.cli.page.page import Page
+from glasscli.cli.models import Bar
 
 
-class Progress:
-    """Shown on a terminal only, while its block lasts."""
+class Tried(Bar):
+    """Shown on a terminal, while its block lasts, if that is more than a second."""
 
-    def __init__(self, quiet: bool) -> None:
-        self.page = Page.of_stderr()
-        self.shown = self.page.terminal and not quiet
+    _said = ""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.say("")
+        self.over()
 
     def say(self, text: str) -> None:
-        """Say this in place of what was said before."""
-        if self.shown:
-            write_in_place(crop(self.page.safe(text), self.page.width - 1))
+        """Say this, which is ASCII, in place of what was said before."""
+        self._said = text
+        self.moved("caches", 0, None)
+
+    def _line(self, width: int, blocks: bool) -> str:
+        return self._said[:width]

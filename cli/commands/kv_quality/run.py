@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from glasscli.cache.choice import CacheChoice
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.kv_quality.command import Options
-from glasscli.cli.commands.kv_quality.progress import Progress
+from glasscli.cli.commands.kv_quality.progress import Tried
 from glasscli.cli.console import note, write_json
 from glasscli.cli.models import load
 from glasscli.cli.prompt_text import STDIN, file_text, prompt_text
@@ -76,7 +76,7 @@ def run_all(options: Options) -> int:
     if not options.quiet:
         for text in loaded.notes:
             note(text)
-    with Progress(options.quiet) as progress:
+    with Tried(options.quiet) as progress:
         progress.say("reading the text with the full cache")
         found = open_trial(options, loaded)
         choices = options.choices or usual(options, found.trial)
@@ -125,7 +125,7 @@ def kept_on_interrupt(found: Found) -> Iterator[None]:
         found.interrupted = True
 
 
-def try_all(found: Found, choices: Sequence[CacheChoice], usual: bool, progress: Progress) -> None:
+def try_all(found: Found, choices: Sequence[CacheChoice], usual: bool, progress: Tried) -> None:
     """One cache after the other, and its parts behind it."""
     for number, choice in enumerate(choices, 1):
         said = f"{number} of {len(choices)}  {choice.text}"
@@ -183,7 +183,7 @@ def exit_code(options: Options, found: Found) -> int:
         return 0
     over = [result for result in found.results if result.divergence.kld > found.limit]
     failed = over if options.spec else (over if len(over) == len(found.results) else [])
-    if failed and not options.quiet:
+    if failed:
         names = ", ".join(f"{result.choice.text} ({result.divergence.kld:.4f})" for result in failed)
         note(f"over a KL divergence of {found.limit:g}: {names}")
     return 1 if failed else 0

@@ -13,11 +13,12 @@ def warnings(found: Found) -> list[str]:
         said.append(f"{', '.join(untried)}: chunks of {context:,} tokens are too short to drop or pack any")
     flattered = [result for result in found.results if flatters(result, found.max_kld)]
     if flattered:
-        changed = max(flattered, key=lambda result: result.divergence.kld)
-        names = ", ".join(result.choice.text for result in flattered)
+        names, upto = ", ".join(result.choice.text for result in flattered), "up to " if len(flattered) > 1 else ""
+        changed = percent(max(1 - result.divergence.same_top for result in flattered))
+        worst = nats(max(result.divergence.kld for result in flattered))
         said.append(
-            f"{names}: perplexity is no worse, but predictions are others: with {changed.choice.text} "
-            f"{percent(1 - changed.divergence.same_top)} of the top tokens change, KLD {nats(changed.divergence.kld)}"
+            f"{names}: perplexity improves, yet the predictions are others: "
+            f"KLD {upto}{worst}, and {upto}{changed} of the top tokens change"
         )
     forgetful = [result for result in found.results if forgets(result, found.trial.copied)]
     dropped = [result for result in forgetful if result.choice.keeps != "all"]
@@ -26,7 +27,7 @@ def warnings(found: Found) -> list[str]:
         most = max(result.copied or 0 for result in dropped)
         said.append(
             f"{names}: of a random string that the full cache repeats to {percent(found.trial.copied)}, "
-            f"{percent(most) if most else 'nothing'} is left, whatever the text above says"
+            f"{percent(most) if most else 'nothing'} is left: a text like this one does not show it"
         )
     shorter = found.verdict.shorter
     if shorter is not None and shorter not in dropped:
