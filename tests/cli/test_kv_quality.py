@@ -138,6 +138,7 @@ def test_a_limit_that_was_given_is_a_check(args: list[str], code: int) -> None:
         (["--text", "no/such/file"], 2, "No such file"),
         (["Hi"], 2, "no document of the text has the 64 tokens"),
         (["--svg", "no/such/folder.svg"], 1, "there is no folder"),
+        (["--svg", "picture.png"], 2, "name a file that ends in .svg"),
     ],
 )
 def test_what_can_not_be_is_said_before_anything_runs(args: list[str], code: int, said: str) -> None:

@@ -126,6 +126,8 @@ class Options:
             raise UsageError("a text and --text FILE were given. Give one of them.")
         if self.as_json and self.as_csv:
             raise UsageError("--json and --csv both print to stdout. Give one of them.")
+        if self.svg is not None and self.svg.suffix.lower() != ".svg":
+            raise UsageError(f"--svg {show(str(self.svg))}: name a file that ends in .svg")
         _ = self.limit, self.context, self.n_chunks
         for choice in self.choices or ():
             if self.by is not None:
