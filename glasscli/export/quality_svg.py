@@ -64,25 +64,25 @@ class Axis(NamedTuple):
         return self.start + share * (self.stop - self.start)
 
 
-def write_quality_svg(path: Path, model: str, results: "Sequence[Result]", n_tokens: int, max_kld: float) -> None:
+def write_quality_svg(path: Path, model: str, results: "Sequence[Result]", context: int, max_kld: float) -> None:
     """Write the picture. The file is complete or not there; one that exists is replaced.
 
     Raises:
         OutputError: it can't be written.
     """
     with replacing(path) as file:
-        file.write_text(quality_picture(model, results, n_tokens, max_kld), encoding="utf-8")
+        file.write_text(quality_picture(model, results, context, max_kld), encoding="utf-8")
 
 
-def quality_picture(model: str, results: "Sequence[Result]", n_tokens: int, max_kld: float) -> str:
+def quality_picture(model: str, results: "Sequence[Result]", context: int, max_kld: float) -> str:
     """The SVG document."""
-    sizes = [result.bytes_at(n_tokens) for result in results] or [1]
+    sizes = [result.chunk_bytes for result in results] or [1]
     klds = [max(result.divergence.kld, LEAST) for result in results] or [1.0]
     x_axis = Axis(min(sizes) / 1.4, max(sizes) * 1.4, LEFT, RIGHT)
     lowest, highest = min(*klds, max_kld or LEAST), max(*klds, max_kld)
     y_axis = Axis(10 ** math.floor(math.log10(lowest)), 10 ** math.ceil(math.log10(highest) + 0.1), BOTTOM, TOP)
-    best = frontier(results, n_tokens)
-    note = f"bytes of {n_tokens:,} tokens · mean KL divergence, full cache ‖ this, in nats · both axes logarithmic"
+    best = frontier(results)
+    note = f"bytes of {context:,} tokens, as read · mean KL divergence, full cache ‖ this, in nats · logarithmic axes"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         f'role="img" aria-label="caches of {xml(model)}: bytes against KL divergence">',
@@ -91,8 +91,8 @@ def quality_picture(model: str, results: "Sequence[Result]", n_tokens: int, max_
         _text(LEFT, 46, note, "dim"),
         *_grid(x_axis, y_axis),
         *_limit(x_axis, y_axis, max_kld),
-        *_frontier(x_axis, y_axis, best, n_tokens),
-        *_points(x_axis, y_axis, results, best, n_tokens),
+        *_frontier(x_axis, y_axis, best),
+        *_points(x_axis, y_axis, results, best),
         _text(LEFT, HEIGHT - 18, LEGEND, "dim"),
         "</svg>",
         "",
@@ -126,25 +126,23 @@ def _limit(x_axis: Axis, y_axis: Axis, max_kld: float) -> list[str]:
     return [line, _text(RIGHT, y - 5, f"limit {max_kld:g}", "said", "end")]
 
 
-def _frontier(x_axis: Axis, y_axis: Axis, best: "Sequence[Result]", n_tokens: int) -> list[str]:
+def _frontier(x_axis: Axis, y_axis: Axis, best: "Sequence[Result]") -> list[str]:
     """Steps: what the least divergence is for so many bytes."""
     if not best:
         return []
-    places = [(x_axis.at(result.bytes_at(n_tokens)), y_axis.at(result.divergence.kld)) for result in best]
+    places = [(x_axis.at(result.chunk_bytes), y_axis.at(result.divergence.kld)) for result in best]
     steps = [f"M{places[0][0]:.1f} {TOP}", f"L{places[0][0]:.1f} {places[0][1]:.1f}"]
     for x, y in places[1:]:
         steps.append(f"H{x:.1f} V{y:.1f}")
     return [f'<path class="frontier" d="{" ".join(steps)} H{RIGHT}"/>']
 
 
-def _points(
-    x_axis: Axis, y_axis: Axis, results: "Sequence[Result]", best: "Sequence[Result]", n_tokens: int
-) -> list[str]:
-    places = [(x_axis.at(result.bytes_at(n_tokens)), y_axis.at(result.divergence.kld)) for result in results]
+def _points(x_axis: Axis, y_axis: Axis, results: "Sequence[Result]", best: "Sequence[Result]") -> list[str]:
+    places = [(x_axis.at(result.chunk_bytes), y_axis.at(result.divergence.kld)) for result in results]
     taken = [Box(x - 6, y - 6, x + 6, y + 6) for x, y in places]
     parts, labels = [], []
     for result, (x, y) in zip(results, places, strict=True):
-        name, kld, size = result.choice.text, result.divergence.kld, format_bytes(result.bytes_at(n_tokens))
+        name, kld, size = result.choice.text, result.divergence.kld, format_bytes(result.chunk_bytes)
         kind = "point best" if any(result is other for other in best) else "point"
         said = f"<title>{xml(name)}: {size}, KLD {kld:.3g}</title>"
         parts.append(f'<g class="{kind}">{_shape(result.choice, x, y)}{said}</g>')

@@ -39,6 +39,7 @@ class Result:
     Attributes:
         bytes_per_token: what each further token adds; 0 where nothing grows any more.
         constant_bytes: what does not grow with the text: a window, sinks, the exact rest of a packed cache.
+        chunk_bytes: what a chunk takes, the length at which its cost was measured.
         copied: share of a random string's second telling that the model still predicts; None where the full cache
             can't either.
     """
@@ -46,12 +47,9 @@ class Result:
     choice: CacheChoice
     bytes_per_token: int
     constant_bytes: int
+    chunk_bytes: int
     divergence: Divergence
     copied: float | None
-
-    def bytes_at(self, n_tokens: int) -> int:
-        """Bytes of `n_tokens` tokens, of which there are more than a window holds."""
-        return self.constant_bytes + n_tokens * self.bytes_per_token
 
 
 class Trial:
@@ -115,7 +113,11 @@ class Trial:
         model = self._model(choice)
         found = self._compare(model, lambda: self._cache(model, choice), choice)
         copied = self._copied(model, choice) if self.can_copy else None
-        return Result(choice, *self.sizes(choice), found, copied)
+        return Result(choice, *self.sizes(choice), self.chunk_bytes(choice), found, copied)
+
+    def chunk_bytes(self, choice: CacheChoice) -> int:
+        """Bytes that are held for a chunk."""
+        return self._cache(self._model(choice), choice).nbytes
 
     def sizes(self, choice: CacheChoice) -> tuple[int, int]:
         """Bytes that each further token takes, and constant ones, as they are really held.

@@ -34,21 +34,21 @@ class Verdict:
     shorter: "Result | None"
 
 
-def judge(results: "Sequence[Result]", n_tokens: int, context: int, max_kld: float = MAX_KLD) -> Verdict:
-    """The smallest that passes, sizes taken at `n_tokens`.
+def judge(results: "Sequence[Result]", context: int, max_kld: float = MAX_KLD) -> Verdict:
+    """The smallest that passes, by what a chunk takes.
 
     A cache that loses nothing at all is no answer, nor is one that chunks of `context` tokens did not try.
     """
 
     def smallest(passing: "list[Result]") -> "Result | None":
-        return min(passing, key=lambda result: result.bytes_at(n_tokens), default=None)
+        return min(passing, key=lambda result: result.chunk_bytes, default=None)
 
     tried = [result for result in results if not result.choice.is_full and not is_untried(result.choice, context)]
     passing = [result for result in tried if passes(result, max_kld)]
     best = smallest([result for result in passing if result.choice.keeps == "all"])
-    limit = None if best is None else best.bytes_at(n_tokens)
+    limit = None if best is None else best.chunk_bytes
     droppers = [result for result in passing if result.choice.keeps != "all"]
-    shorter = smallest([r for r in droppers if limit is None or r.bytes_at(n_tokens) < limit])
+    shorter = smallest([r for r in droppers if limit is None or r.chunk_bytes < limit])
     return Verdict(max_kld, best, shorter)
 
 
@@ -74,10 +74,10 @@ def forgets(result: "Result", full_copied: float) -> bool:
     return result.copied is not None and result.copied < FORGETS * full_copied
 
 
-def frontier(results: "Sequence[Result]", n_tokens: int) -> "list[Result]":
+def frontier(results: "Sequence[Result]") -> "list[Result]":
     """Those that no other beats in bytes and in divergence both, smallest first."""
     found: list[Result] = []
-    for result in sorted(results, key=lambda r: (r.bytes_at(n_tokens), r.divergence.kld)):
+    for result in sorted(results, key=lambda r: (r.chunk_bytes, r.divergence.kld)):
         if not found or result.divergence.kld < found[-1].divergence.kld:
             found.append(result)
     return found

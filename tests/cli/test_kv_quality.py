@@ -41,7 +41,7 @@ def test_the_page_says_what_was_read_and_what_is_smallest() -> None:
     page = " ".join(out.split())
     for words in (
         "held-out stories 3 of 188 × 64 tokens, second halves scored: 96 perplexity",
-        "of f16: bytes at 512 tokens",
+        "of f16: bytes of 64 tokens, a chunk",
         "Smallest under a KL divergence of 0.01: ",
         "glass kv-budget --model glass-1m --",
         "llama-server -ctk ",
@@ -67,7 +67,7 @@ def test_the_document_is_the_trial() -> None:
     assert told["full"]["perplexity"] == pytest.approx(trial.perplexity)
     full, mixed = told["caches"]
     assert (full["kld"], full["delta_nats"], full["kld_p99"], full["same_top"]) == (0, 0, 0, 1)
-    assert (full["bytes"], full["of_f16"]) == (512 * 2048, 2)
+    assert (full["bytes"], full["of_f16"]) == (64 * 2048, 2)
     expected = trial.run(parse_choice("k=q8_0,v=q4_0"))
     assert mixed["kld"] == pytest.approx(expected.divergence.kld)
     assert mixed["bytes_per_token"] == expected.bytes_per_token == 416

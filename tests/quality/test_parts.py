@@ -137,7 +137,7 @@ def test_by_depth_is_the_mean_in_stretches(trial: Trial) -> None:
 
 
 def test_packing_is_no_matter_of_heads(trial: Trial) -> None:
-    result = Result(parse_choice("q8_0"), 0, 0, trial.run(CacheChoice()).divergence, None)
+    result = Result(parse_choice("q8_0"), 0, 0, 0, trial.run(CacheChoice()).divergence, None)
     with pytest.raises(UsageError, match="q8_0 drops no tokens"):
         list(parts_of(trial, result, By.head))
 

@@ -18,7 +18,7 @@ def result(
     spec: str, kld: float, per_token: int = 0, constant: int = 0, delta: float = 0.01, copied: float | None = None
 ) -> Result:
     figures = Divergence(100, delta, 0.001, kld, kld, kld, 0.9)
-    return Result(parse_choice(spec), per_token, constant, figures, copied)
+    return Result(parse_choice(spec), per_token, constant, 1000 * per_token + constant, figures, copied)
 
 
 def test_the_smallest_that_passes_keeps_every_token() -> None:
@@ -29,21 +29,22 @@ def test_the_smallest_that_passes_keeps_every_token() -> None:
         result("q4_0", 0.0101, 1),
         result("sinks=4+window=60", 0.001, 0, 64),
     ]
-    verdict = judge(rows, 1000, 512)
+    verdict = judge(rows, 512)
     assert verdict.best is rows[2]  # .01 is not over .01
     assert verdict.shorter is rows[4]
-    assert judge(rows, 10, 512).shorter is None  # ten tokens are fewer than the window keeps
-    strict = judge(rows, 1000, 512, 1e-9)
+    rows[4] = result("sinks=4+window=60", 0.001, 0, 3000)
+    assert judge(rows, 512).shorter is None  # it drops tokens and is no smaller for it
+    strict = judge(rows, 512, 1e-9)
     assert strict.best is None  # what loses nothing is no smaller cache
     assert strict.shorter is None
 
 
 def test_what_a_chunk_is_too_short_for_is_no_answer() -> None:
     """A window of 63 tokens forgets none of the 63 that are read of 64, one of 62 one of them."""
-    assert judge([result("window=63", 0, constant=1), result("kivi2", 0, 1)], 1000, 64).best is None
-    assert judge([result("window=63", 0, constant=1)], 1000, 64).shorter is None
-    assert judge([result("window=62", 0, constant=1)], 1000, 64).shorter is not None
-    assert judge([result("kivi2", 0.001, 1)], 1000, 65).best is not None
+    assert judge([result("window=63", 0, constant=1), result("kivi2", 0, 1)], 64).best is None
+    assert judge([result("window=63", 0, constant=1)], 64).shorter is None
+    assert judge([result("window=62", 0, constant=1)], 64).shorter is not None
+    assert judge([result("kivi2", 0.001, 1)], 65).best is not None
 
 
 def test_a_perplexity_that_improves_is_no_praise_while_predictions_change() -> None:
@@ -61,7 +62,7 @@ def test_a_lost_memory_is_seen_where_there_was_one() -> None:
 def test_the_frontier_is_what_nothing_beats_in_both() -> None:
     rows = [result("q8_0", 0.001, 4), result("q5_0", 0.01, 3), result("kivi4", 0.02, 3), result("q4_0", 0.05, 2)]
     worse = result("fp8", 0.06, 5)
-    assert frontier([*rows, worse], 10) == [rows[3], rows[1], rows[0]]
+    assert frontier([*rows, worse]) == [rows[3], rows[1], rows[0]]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def document(found: Found) -> dict[str, Any]:
             "scored_tokens": len(trial.chunks) * (trial.context - trial.context // 2),
         },
         "full": {"dtype": "f32", "perplexity": trial.perplexity, "copied": trial.copied},
-        "sizes_at_tokens": found.n_tokens,
+        "bytes_at_tokens": found.trial.context,
         "f16_bytes": found.f16_bytes,
         "by": found.by,
         "caches": [_row(found, result, own) for result, own in zip(found.results, parts, strict=True)],
@@ -63,7 +63,7 @@ def _row(found: Found, result: Result, parts: Sequence[Part]) -> dict[str, Any]:
 
 
 def _figures(found: Found, result: Result) -> dict[str, Any]:
-    figures, n_bytes = result.divergence, result.bytes_at(found.n_tokens)
+    figures, n_bytes = result.divergence, result.chunk_bytes
     return {
         "bytes_per_token": result.bytes_per_token,
         "constant_bytes": result.constant_bytes,

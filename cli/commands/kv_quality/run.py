@@ -52,20 +52,14 @@ class Found:
         return MAX_KLD if self.limit is None else self.limit
 
     @property
-    def n_tokens(self) -> int:
-        """The length at which sizes are compared: what the model was trained for."""
-        return self.trial.loaded.config.max_seq_len
-
-    @property
     def f16_bytes(self) -> int:
-        """What 16-bit floats take at that length."""
-        grown, constant = self.trial.sizes(CacheChoice(k="f16", v="f16"))
-        return constant + grown * self.n_tokens
+        """What a chunk takes in 16-bit floats."""
+        return self.trial.chunk_bytes(CacheChoice(k="f16", v="f16"))
 
     @property
     def verdict(self) -> Verdict:
         """What it says together."""
-        return judge(self.results, self.n_tokens, self.trial.context, self.max_kld)
+        return judge(self.results, self.trial.context, self.max_kld)
 
 
 def run_all(options: Options) -> int:
@@ -153,7 +147,9 @@ def show(options: Options, found: Found) -> None:
     if options.svg is not None:
         from glasscli.export.quality_svg import write_quality_svg
 
-        write_quality_svg(options.svg, found.trial.loaded.checkpoint.name, found.results, found.n_tokens, found.max_kld)
+        write_quality_svg(
+            options.svg, found.trial.loaded.checkpoint.name, found.results, found.trial.context, found.max_kld
+        )
     if options.as_json:
         from glasscli.cli.commands.kv_quality.data import document
 

@@ -54,7 +54,7 @@ def _row(found: Found, result: Result) -> dict[str, str]:
         "a token": grown,
         "fixed": fixed,
         "size": size(result),
-        "of f16": percent(result.bytes_at(found.n_tokens) / found.f16_bytes),
+        "of f16": percent(result.chunk_bytes / found.f16_bytes),
         "Δ nats/token": delta(figures.delta_nats, figures.delta_error),
         "KLD": nats(figures.kld),
         "p99": wide_nats(figures.kld_p99),
@@ -81,7 +81,7 @@ def _table(page: Page, rows: Sequence[dict[str, str]]) -> list[Line]:
 
 
 def _legend(found: Found) -> list[str]:
-    said = [f"of f16: bytes at {found.n_tokens:,} tokens", "KLD: full ‖ this, nats"]
+    said = [f"of f16: bytes of {found.trial.context:,} tokens, a chunk", "KLD: full ‖ this, nats"]
     if any(result.choice.kv_heads is not None for result in found.results):
         said.append("kv-heads: not retrained")
     if not found.trial.can_copy:
@@ -96,7 +96,7 @@ def _verdict(page: Page, found: Found, options: Options) -> list[Line]:
     if verdict.best is None:
         return page.say(f"No cache here that keeps every token stays under {limit}.", "bold") if found.results else []
     best = verdict.best
-    of_f16 = percent(best.bytes_at(found.n_tokens) / found.f16_bytes)
+    of_f16 = percent(best.chunk_bytes / found.f16_bytes)
     words = f"Smallest under {limit}: {best.choice.text}, {of_f16} of f16, KLD {nats(best.divergence.kld)}."
     lines = page.say(words, "bold")
     for command in () if options.quiet else commands_for(best.choice, options):
