@@ -77,7 +77,17 @@ ModelDir = Annotated[
         envvar="GLASS_MODEL",
     ),
 ]
+Ablate = Annotated[
+    str | None,
+    option(
+        "--ablate",
+        "Run without these heads or MLPs: 3.2,mlp1 adds nothing, 3.2=mean its mean over the text.",
+        Group.model,
+        metavar="PARTS",
+    ),
+]
 Special = Annotated[bool, option("--special", "Read names like <|endoftext|> as special tokens.", Group.text)]
 Json = Annotated[bool, option("--json", "Print one JSON document and nothing else.", Group.output)]
+Csv = Annotated[bool, option("--csv", "One CSV table and nothing else.", Group.output)]
 ColorOption = Annotated[Color, option("--color", "When to colour.", Group.output)]
 Quiet = Annotated[bool, option("-q --quiet", "No footer, no notes, no hints.", Group.output)]

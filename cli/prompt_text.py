@@ -33,6 +33,19 @@ def prompt_lines(path: str) -> list[str]:
     Raises:
         UsageError: the file can't be read, has no lines, or is not UTF-8.
     """
+    text = file_text(path)
+    if not text:
+        raise UsageError(f"{'stdin' if path == STDIN else path}: is empty; expected one prompt a line")
+    return text.removesuffix("\n").split("\n")
+
+
+def file_text(path: str | Path) -> str:
+    """All that a file says (`-`: that stdin says), with line ends as `\\n`.
+
+    Raises:
+        UsageError: it can't be read, is no UTF-8, or is too long.
+    """
+    path = str(path)
     try:
         if path == STDIN:
             data = read_stdin()
@@ -42,10 +55,7 @@ def prompt_lines(path: str) -> list[str]:
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: can't be read ({getattr(error, 'strerror', None) or error})") from None
     check_length(data, path)
-    text = decode(data, "stdin" if path == STDIN else path).replace("\r\n", "\n").removesuffix("\n")
-    if not data:
-        raise UsageError(f"{'stdin' if path == STDIN else path}: is empty; expected one prompt a line")
-    return text.split("\n")
+    return decode(data, "stdin" if path == STDIN else path).replace("\r\n", "\n")
 
 
 def read_stdin() -> bytes:

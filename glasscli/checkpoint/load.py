@@ -27,6 +27,7 @@ class LoadedModel:
         checkpoint: where it came from.
         unused_ids: rows of the embedding that no token has. They pad it to a round size; never sample them.
         notes: sentences about the folder that are worth telling and no errors.
+        removed: parts that were taken out of it, see `inspect.removed`: `3.2` or `mlp 1=mean`.
     """
 
     checkpoint: Checkpoint
@@ -35,6 +36,7 @@ class LoadedModel:
     tokenizer: Tokenizer
     unused_ids: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:

@@ -136,7 +136,7 @@ ELSEWHERE = (
     Elsewhere(
         "inspect/test_ablation.py",
         "runs with something taken away, and the texts they are asked about",
-        ("inspect/circuits", "inspect/predictions", "inspect/repeats", "inspect/runs"),
+        ("inspect/predictions", "inspect/repeats", "inspect/runs"),
     ),
     Elsewhere("inspect/test_comparison.py", "two texts, and one put into the other", ("inspect/patching",)),
     Elsewhere(

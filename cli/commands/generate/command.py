@@ -15,6 +15,7 @@ Examples:
   glass generate "Once upon a time" -n 12 --temperature 0 --show probs
   echo "Lily had a red" | glass generate --json --logprobs 3
   glass generate "The dog ran" --stop "." --top-k 40
+  glass generate "A girl named Lily. One day," -n 8 --ablate 2.3
 """
 
 

@@ -127,6 +127,7 @@ def model_fields(loaded: LoadedModel) -> dict[str, Any]:
         "layers": config.n_layers,
         "context": config.max_seq_len,
         "vocab_size": config.vocab_size,
+        "ablated": list(loaded.removed),
     }
 
 

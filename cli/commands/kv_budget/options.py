@@ -10,7 +10,7 @@ from typer.models import OptionInfo
 
 from glasscli.budget.engines import ENGINES, servers
 from glasscli.cli.console import Color
-from glasscli.cli.options import ColorOption, Group, Json, Quiet, option
+from glasscli.cli.options import ColorOption, Csv, Group, Json, Quiet, option
 
 
 class Axis(StrEnum):
@@ -113,6 +113,6 @@ class Options:
     sweep: Annotated[bool, option("--sweep", "Plot the bytes over the context.", Group.view)] = False
     axis: Annotated[Axis, option("--axis", "The scales of --sweep.", Group.view)] = Axis.log
     as_json: Json = False
-    as_csv: Annotated[bool, option("--csv", "One CSV table and nothing else.", Group.output)] = False
+    as_csv: Csv = False
     quiet: Quiet = False
     color: ColorOption = Color.auto
