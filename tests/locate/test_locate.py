@@ -106,6 +106,10 @@ def test_gguf_files_of_the_cache(cache: Path, tmp_path: Path) -> None:
     (snapshot / "secret.gguf").symlink_to(tmp_path / "gguf" / "Q8_0" / "tiny.gguf")
     with pytest.raises(CheckpointError, match="link to a file outside"):
         locate(f"{REPO}/secret.gguf")
+    for other in ("Q8_0/tiny.gguf", "other.gguf"):
+        (snapshot / other).unlink()
+    with pytest.raises(CheckpointError, match="link to a file outside"):
+        locate(REPO)
 
 
 RUNS = {
