@@ -30,7 +30,7 @@ def show(options: Options, loaded: LoadedModel, text: str, lenses: Sequence[Lens
     body = rows_table(page, lenses[0]) if len(lenses) == 1 else grid(page, lenses)
     page.show(spaced(head, [*body, legend(page)], [] if found is None else parts_lines(page, found)))
     if page.terminal and not options.quiet:
-        page.show([[], [(hint(page, options), DIM)]])
+        page.show([[], [(hint(page, options, lenses), DIM)]])
 
 
 def where(page: Page, lenses: Sequence[Lens]) -> str:
@@ -102,13 +102,16 @@ def grid_cell(page: Page, row: LensRow, width: int) -> Span:
     return " " + pad(f"{label} {probability(best.p, 2)}", width), WEIGHT.style(best.p)
 
 
-def hint(page: Page, options: Options) -> str:
-    """One line of what to try next."""
+def hint(page: Page, options: Options, lenses: Sequence[Lens]) -> str:
+    """One line of what to try next, with words that the model thinks of here."""
+    guesses = [guess.token for guess in lenses[-1].rows[-1].top]
+    words = [t.text.strip() for t in guesses if t.text and t.text[:1] == " " and t.text[1:].isalpha()]
+    a, b = [*words, "WORD", "WORD"][:2]
     ideas = [
-        ("--token Lily --not she (who speaks for it)", options.token is None),
+        (f"--token {a} --not {b} (who speaks for it)", options.token is None),
         ("--not WORD", options.token is not None and options.minus is None),
-        ("--rows 8:14", options.rows == "last"),
+        ("--rows : (after every token)", options.rows == "last" and options.minus is None),
         ("--top 8", True),
         ("--json", True),
     ]
-    return join_fitting(" try", (text for text, fits in ideas if fits), page.width)
+    return join_fitting(" try", (page.safe(text) for text, fits in ideas if fits), page.width)

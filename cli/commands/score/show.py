@@ -52,8 +52,8 @@ def totals(page: Page, score: TextScore) -> list[Line]:
     items += [f"{score.nats_per_token:.4f} nats a token", f"perplexity {large(score.perplexity)}"]
     if score.bits_per_byte is not None:
         items.append(f"{score.bits_per_byte:.4f} bits a byte")
-    items.append(f"{100 * score.top1_share:.0f} % were the likeliest")
-    return page.flow(" ", items, HEAD, gap=3)
+    items.append(f"{100 * score.top1_share:.0f} % of rank 1")
+    return page.flow(" ", items, HEAD, gap=2)
 
 
 def large(value: float) -> str:
