@@ -8,8 +8,8 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from glasscli import load_model
-from glasscli.checkpoint.load import shipped_folder
 from glasscli.inspect.scoring import score_stories, score_text
+from glasscli.locate.shipped import shipped_folder
 
 STORY = "Once upon a time there was a little girl named Lily. One day, Lily saw a big red ball. She said, “日本語 🙂”."
 

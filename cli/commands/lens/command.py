@@ -34,16 +34,16 @@ DEMO = "Once upon a time there was a little girl named Lily. One day,"
 def run(options: Options) -> int:
     """Show what each layer would say; the exit code."""
     options.check()
-    pin_threads(options.model)
-    from glasscli.checkpoint.load import load_model
+    pin_threads(options.model, options.quiet)
     from glasscli.cli.commands.dump_attn.pick import pick_rows
+    from glasscli.cli.models import load
     from glasscli.cli.prompt_text import prompt_text
     from glasscli.generation.prompts import read_prompt
     from glasscli.inspect.attribution import attribute
     from glasscli.inspect.lens import read_lens
 
     text = DEMO if options.prompt is None else prompt_text(options.prompt)
-    loaded = load_model(options.model)
+    loaded = load(options.model, quiet=options.quiet)
     for remark in () if options.quiet else loaded.notes:
         note(remark)
     ids = read_prompt(loaded, text, parse_special=options.special).token_ids

@@ -32,11 +32,11 @@ Examples:
 def run(options: Options) -> int:
     """Score a text and show it; the exit code."""
     options.check()
-    pin_threads(options.model)
-    from glasscli.checkpoint.load import load_model
+    pin_threads(options.model, options.quiet)
+    from glasscli.cli.models import load
 
     source, text = read_text(options)
-    loaded = load_model(options.model)
+    loaded = load(options.model, quiet=options.quiet)
     score = score_of(loaded, text, options)
     if not options.quiet:
         for remark in notes(loaded, options):
