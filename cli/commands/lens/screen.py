@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from glasscli.checkpoint.load import LoadedModel
+from glasscli.cli.ablated import without_words
 from glasscli.cli.commands.dump_attn.layer_screen import text_lines
 from glasscli.cli.commands.lens.options import Options
 from glasscli.cli.commands.lens.parts import parts_lines
@@ -23,9 +24,9 @@ NAMES = {"embedding": "embedding", "resid_mid": "attention", "resid_post": "MLP"
 def show(options: Options, loaded: LoadedModel, text: str, lenses: Sequence[Lens], found: Attribution | None) -> None:
     """Print the page."""
     page = Page.of_stdout(options.color)
-    head = page.listed(
-        ("what each layer would say", f"{loaded.config.n_layers} layers", where(page, lenses)), "  ", HEAD
-    )
+    title = ["what each layer would say", f"{loaded.config.n_layers} layers", where(page, lenses)]
+    title += [without_words(loaded.removed)] if loaded.removed else []
+    head = page.listed(title, "  ", HEAD)
     head += text_lines(page, text, len(lenses[0].tokens), options.prompt is None)
     body = rows_table(page, lenses[0]) if len(lenses) == 1 else grid(page, lenses)
     page.show(spaced(head, [*body, legend(page)], [] if found is None else parts_lines(page, found)))
