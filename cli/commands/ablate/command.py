@@ -54,7 +54,7 @@ def text_of(options: Options) -> str:
     from glasscli.cli.prompt_text import file_text, prompt_text
 
     if options.file is not None:
-        return file_text(options.file).removesuffix("\n")
+        return file_text(options.file).replace("\r\n", "\n").removesuffix("\n")
     return DEMO if options.prompt is None else prompt_text(options.prompt)
 
 
