@@ -14,7 +14,6 @@ what the command line and its help say of it. Typer makes one from what was type
 
 from collections.abc import Callable
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -67,13 +66,14 @@ def argument(metavar: str, help: str) -> ArgumentInfo:
     return made
 
 
+# What `glasscli.locate` takes: a folder, a .gguf, a name.
 ModelDir = Annotated[
-    Path | None,
+    str | None,
     option(
         "-m --model",
-        "A Llama folder in Hugging Face layout [default: the shipped model].",
+        "A folder, a .gguf file, or org/name in Hugging Face's cache; hf:org/name downloads [default: glass-1m].",
         Group.model,
-        metavar="DIR",
+        metavar="MODEL",
         envvar="GLASS_MODEL",
     ),
 ]

@@ -40,12 +40,13 @@ def prompt_lines(path: str) -> list[str]:
     return text.split("\n")
 
 
-def file_text(path: str) -> str:
+def file_text(path: str | Path) -> str:
     """All of a file (`-`: of stdin), as it is.
 
     Raises:
-        UsageError: it can't be read, or is not UTF-8.
+        UsageError: it can't be read, is not UTF-8, or is too long.
     """
+    path = str(path)
     return decode(_read(path), "stdin" if path == STDIN else path)
 
 

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glasscli.checkpoint.load import LoadedModel, load_model, shipped_folder
+from glasscli.checkpoint.load import LoadedModel, load_model
 from glasscli.inspect.measures import HeadMeasures, measure_heads
 from glasscli.inspect.trace import Trace
+from glasscli.locate.shipped import shipped_folder
 from glasscli.tokenizer.tokenizer import load_tokenizer
 
 FOLDER = shipped_folder()

@@ -31,11 +31,11 @@ Examples:
 def run(options: Options) -> int:
     """Show what each part is needed for; the exit code."""
     options.check()
-    pin_threads(options.model)
-    from glasscli.checkpoint.load import load_model
+    pin_threads(options.model, options.quiet)
     from glasscli.cli.console import note
+    from glasscli.cli.models import load
 
-    loaded = load_model(options.model)
+    loaded = load(options.model, quiet=options.quiet)
     for remark in () if options.quiet else loaded.notes:
         note(remark)
     if options.feeds:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from glasscli.cli.commands.ablate.options import Options, To
 from glasscli.cli.commands.dump_attn.layer_screen import text_lines
-from glasscli.cli.commands.generate.probs_view import probability
 from glasscli.cli.page.cells import join_fitting
+from glasscli.cli.page.figures import probability
 from glasscli.cli.page.page import Line, Page, Span, spaced
 from glasscli.cli.page.stack import table_or_stack
 from glasscli.cli.page.style import ACCENT, DIM, HEAD

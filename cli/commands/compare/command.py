@@ -76,11 +76,11 @@ class Options:
 def run(options: Options) -> int:
     """Compare; the exit code."""
     options.check()
-    pin_threads(options.model)
-    from glasscli.checkpoint.load import load_model
+    pin_threads(options.model, options.quiet)
     from glasscli.cli.commands.compare import documents
+    from glasscli.cli.models import load
 
-    loaded = load_model(options.model)
+    loaded = load(options.model, quiet=options.quiet)
     for remark in () if options.quiet else loaded.notes:
         note(remark)
     found = find(options, loaded)

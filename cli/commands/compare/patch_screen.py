@@ -2,7 +2,7 @@
 
 import re
 
-from glasscli.cli.commands.generate.probs_view import probability
+from glasscli.cli.page.figures import probability
 from glasscli.cli.page.page import Line, Page, Span
 from glasscli.cli.page.stack import table_or_stack
 from glasscli.cli.page.style import ACCENT, DIM, HEAD

@@ -6,8 +6,8 @@ from glasscli.cli.commands.ablate.screen import three
 from glasscli.cli.commands.compare.found import Found
 from glasscli.cli.commands.compare.patch_screen import patch_lines
 from glasscli.cli.commands.dump_attn.layer_screen import one_line
-from glasscli.cli.commands.generate.probs_view import probability
 from glasscli.cli.page.cells import crop, join_fitting
+from glasscli.cli.page.figures import probability
 from glasscli.cli.page.page import Line, Page, Span, spaced
 from glasscli.cli.page.stack import table_or_stack
 from glasscli.cli.page.style import ACCENT, BAD, DIM, HEAD

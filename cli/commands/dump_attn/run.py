@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from glasscli.checkpoint.load import LoadedModel, load_model
+from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.commands.dump_attn.figures import DOT
 from glasscli.cli.commands.dump_attn.options import Options
 from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_layers, pick_rows
 from glasscli.cli.console import note, write_json
+from glasscli.cli.models import load
 from glasscli.cli.prompt_text import prompt_text
 from glasscli.errors import UsageError
 from glasscli.export import check_export, export_dump
@@ -28,7 +29,7 @@ def run_dump(options: Options) -> None:
     for step in options.steps:
         if step != "jacobian":
             find_step(step)
-    loaded = load_model(options.model)
+    loaded = load(options.model, quiet=options.quiet)
     for step in options.steps:
         if step != "jacobian":
             check_step(step, loaded.config)

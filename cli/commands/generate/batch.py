@@ -3,12 +3,12 @@
 import sys
 from typing import NoReturn
 
-from glasscli.checkpoint.load import load_model
 from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.commands.generate.batch_view import BatchJsonlView, BatchJsonView, BatchTextView
 from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.console import is_terminal, note
 from glasscli.cli.interrupts import watch_interrupts
+from glasscli.cli.models import load
 from glasscli.cli.prompt_text import prompt_lines
 from glasscli.errors import UsageError
 from glasscli.generation.batch import Batch, generate_batch
@@ -20,7 +20,7 @@ def run_batch(options: Options, path: str) -> int:
     if options.no_cache:
         raise UsageError("--no-cache is for one prompt: a batch is decoded through one cache")
     prompts = prompt_lines(path)
-    loaded = ablated(load_model(options.model), options.ablate, _no_mean)
+    loaded = ablated(load(options.model, quiet=options.quiet), options.ablate, _no_mean)
     try:
         batch = generate_batch(
             loaded,

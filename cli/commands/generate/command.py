@@ -21,8 +21,9 @@ Examples:
 
 def run(options: Options) -> int:
     """Write one text, or continue each line of a file; the exit code."""
-    pin_threads(options.model)
     options.check()
+    pin_threads(options.model, options.quiet)
+    options.check_params()
     if options.prompts is not None:
         from glasscli.cli.commands.generate.batch import run_batch
 

@@ -4,11 +4,12 @@ import sys
 from functools import partial
 from typing import Protocol
 
-from glasscli.checkpoint.load import LoadedModel, load_model
+from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.commands.generate.options import Options, Show
 from glasscli.cli.console import is_terminal, note, use_color
 from glasscli.cli.interrupts import watch_interrupts
+from glasscli.cli.models import load
 from glasscli.cli.prompt_text import prompt_text
 from glasscli.errors import UsageError
 from glasscli.generation.continuation import Step
@@ -35,7 +36,7 @@ class View(Protocol):
 def run_single(options: Options) -> int:
     """Write one text; the exit code."""
     prompt = prompt_text(options.prompt)
-    loaded = load_model(options.model)
+    loaded = load(options.model, quiet=options.quiet)
     try:
         loaded = ablated(loaded, options.ablate, partial(_ids, options, loaded, prompt))
         run = generate(
