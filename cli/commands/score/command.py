@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.commands.score.options import Options
 from glasscli.cli.console import is_terminal, note, use_color, write_json
@@ -37,6 +38,7 @@ def run(options: Options) -> int:
 
     source, text = read_text(options)
     loaded = load(options.model, quiet=options.quiet)
+    loaded = ablated(loaded, options.ablate, lambda: loaded.encode(text))
     score = score_of(loaded, text, options)
     if not options.quiet:
         for remark in notes(loaded, options):
@@ -78,7 +80,7 @@ def score_of(loaded: "LoadedModel", text: str, options: Options) -> "TextScore":
 
 def notes(loaded: "LoadedModel", options: Options) -> list[str]:
     """What should be known beside the answer."""
-    said = list(loaded.notes)
+    said = [*loaded.notes, *([without_words(loaded.removed)] if loaded.removed else [])]
     if options.text is not None and is_file(options.text):
         said.append(f"{options.text!r} was scored as a text; there is a file of that name: --text {options.text}")
     if options.tinted and not use_color(options.color):
