@@ -83,7 +83,7 @@ class DeviceFit:
 
 def load_of(model: Stored, rope: int | None, request: Request) -> Load:
     """What each stage of a plan loads: in vLLM with what its allocator adds, elsewhere the weights themselves."""
-    split = Split(request.tp, request.pp, request.dp, bool(request.options.get("expert_parallel")), request.pp_layers)
+    split = Split(request.tp, request.pp, request.dp, request.ep, request.pp_layers)
     if request.engine == "vllm":
         return Load(loaded_bytes(model, split), rope, "counted from the config, as vLLM's loader books it")
     return Load(stage_bytes(model, split), None, "counted from the config")
@@ -95,7 +95,7 @@ def fit_on(
     device: Device,
     n_devices: int | None = None,
     *,
-    utilization: Fraction = Fraction(9, 10),
+    utilization: Fraction | None = None,
     taken: Overhead | None = None,
     available: int | None = None,
 ) -> DeviceFit:
@@ -104,20 +104,21 @@ def fit_on(
     Args:
         load: what the weights take, from `load_of` or from a folder's files.
         n_devices: how many there are; as many as the plan has ranks where it isn't given.
-        utilization: the share of a device that the engine may use.
+        utilization: the share of a device that the engine may use; its own default where it isn't given.
         taken: what else is taken, where it was measured; else the range for the engine.
         available: the bytes that the engine itself says are left for the cache: then nothing else is asked.
 
     Raises UsageError where the devices are fewer than the ranks or the share is none; as `fit` for the rest.
     """
-    ranks = request.tp * request.pp * request.dp
+    sizer = Sizer(request)
+    ranks = request.n_ranks
+    utilization = sizer.engine.share if utilization is None else utilization
     n_devices = ranks if n_devices is None else n_devices
     if n_devices < ranks:
         raise UsageError(f"the plan has {ranks} ranks, but there are {n_devices} devices")
     if not 0 < utilization <= 1:
         raise UsageError(f"a share of {float(utilization):g} is not possible: it is more than 0 and at most 1")
     allowed = int(device.total * utilization)
-    sizer = Sizer(request)
     if available is not None:
         room = room_in(sizer, [available] * request.pp)
         return DeviceFit(device, n_devices, utilization, allowed, load, None, room, room)

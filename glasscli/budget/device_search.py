@@ -19,7 +19,7 @@ def devices_for(
     request: Request,
     load: Callable[[Request], Load],
     *,
-    utilization: Fraction = Fraction(9, 10),
+    utilization: Fraction | None = None,
     taken: Overhead | None = None,
     among: Iterable[Device] | None = None,
     counts: tuple[int, ...] = COUNTS,
@@ -29,7 +29,7 @@ def devices_for(
     `load` weighs the model for a split. A fit is one even where the overhead is at its most. Numbers of ranks that
     don't divide the model are passed over. Sorted by the memory of all devices together, then by how few they are.
     """
-    if request.tp > 1 or request.pp > 1 or request.dp > 1:
+    if request.n_ranks > 1:
         raise UsageError("how many devices are needed can't be asked of a plan that says how many ranks there are")
     found = []
     loads: dict[int, Load | None] = {}

@@ -21,11 +21,14 @@ class Settings:
     batch: int = 1
     k_dtype: str | None = None
     v_dtype: str | None = None
+    state_dtype: str | None = None
     engine: str = "logical"
     encoder_tokens: int | None = None
     tp: int = 1
     pp: int = 1
     dp: int = 1
+    dcp: int = 1
+    ep: bool = False
     prefix_shared: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -48,11 +51,14 @@ class Settings:
             batch=self.batch,
             k_dtype=self.k_dtype,
             v_dtype=self.v_dtype,
+            state_dtype=self.state_dtype,
             engine=self.engine,
             encoder_tokens=self.encoder_tokens,
             tp=self.tp,
             pp=self.pp,
             dp=self.dp,
+            dcp=self.dcp,
+            ep=self.ep,
             prefix_shared=self.prefix_shared,
             options=self.options,
         )

@@ -47,11 +47,12 @@ def answer(device: str, tokens: int, batch: int = 1, version: str = "0.29", **mo
 @pytest.mark.parametrize("log", LOGS, ids=[log["id"] for log in LOGS])
 def test_vllm_printed_the_same(log: dict[str, Any]) -> None:
     """The bytes are printed to two digits of a GiB: some number of bytes that rounds so must give every other line."""
-    more = {name: log[name] for name in ("tp", "k_dtype", "state_dtype", "options") if name in log}
+    more = {name: log[name] for name in ("tp", "dcp", "k_dtype", "state_dtype", "options") if name in log}
     request, tokens = request_of(config_of(log["config"]), log["tokens"], **more), log["tokens"]
     if "available_gib" not in log:
         own = capacity(request, 0)._replace(n_blocks=log["n_blocks"])
         assert f"{float(own.concurrency):.2f}" == log["concurrency"]
+        assert own.tokens(tokens) == log.get("cache_tokens", own.tokens(tokens))
         return
     middle = Fraction(log["available_gib"])
     steps = [int((middle + Fraction(step, 10_000)) * GIB) for step in range(-50, 50, 2)]

@@ -12,6 +12,7 @@ reproduced by the tests.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -28,7 +29,7 @@ from glasscli.budget.engines.engine import (
     total,
     up,
 )
-from glasscli.budget.engines.vllm import groups, serve, versions
+from glasscli.budget.engines.vllm import contexts, groups, serve, versions
 from glasscli.budget.engines.vllm.rules import EVERYTHING, IN_FLOAT32, PAGES, STATES, Ask, encoder
 from glasscli.dtypes import dtype_named
 from glasscli.errors import ConfigError
@@ -59,6 +60,7 @@ class Vllm(Server, Paged):
     loads = "MODEL"
     loads_folders = True
     strict: ClassVar[Mapping[str, Any]] = {"pad_groups": True}
+    splits_contexts = True
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         self.latents = tuple(part for part in parts if isinstance(part, LatentAttention))
@@ -74,6 +76,12 @@ class Vllm(Server, Paged):
                 raise refuse(self.title, request, part, "how it keeps a window of latents is not known")
         self.states = tuple(part for part in parts if is_state(part))
         self.pages = self.lay_out()
+        if self.request.dcp > 1:
+            contexts.check(request, parts, self.title)
+
+    @property
+    def share(self) -> Fraction:
+        return self.rules.share
 
     @property
     def steps_under_way(self) -> int:
@@ -85,7 +93,7 @@ class Vllm(Server, Paged):
     @property
     def span(self) -> int:
         """A page of every part is full after so many tokens."""
-        return lcm(1, *self.pages.tokens.values())
+        return lcm(1, *self.pages.tokens.values()) * self.request.dcp
 
     def choose_dtypes(self) -> Dtypes:
         """One dtype for keys and values; a state in the config's dtype, else the model's."""
@@ -149,7 +157,9 @@ class Vllm(Server, Paged):
         if is_state(part):
             return self.hold_state(part, sequences)
         block = self.pages.tokens[part]
-        ask = Ask(tokens, self.request.encoder, self.request.prefix_shared, self.step if self.hybrid else None)
+        prefix = self.request.prefix_shared // self.request.dcp
+        tokens = -(-tokens // self.request.dcp)
+        ask = Ask(tokens, self.request.encoder, prefix, self.step if self.hybrid else None)
         pages, shared = PAGES[type(part)](part, ask, block)
         rows = (shared + sequences * (pages - shared)) * block
         return {role: rows * size for role, size in self.row(part).items()}
@@ -180,6 +190,8 @@ class Vllm(Server, Paged):
                 said.append("without the hybrid cache manager every layer holds all tokens")
         if self.dtypes.k == "fp8_ds_mla":
             said.append("fp8 latents with a sparse index are stored as fp8_ds_mla, 656 B each")
+        if self.request.dcp > 1:
+            said.append(f"{self.request.dcp} ranks share the tokens of each sequence: a rank keeps its part of them")
         if self.states:
             said.append(f"convolutions in {self.dtypes.conv}, states in {self.dtypes.state}")
         if self.request.prefix_shared:
@@ -200,7 +212,8 @@ class Vllm(Server, Paged):
 
     def capacity(self, layers: Iterable[tuple[CacheSpec, int]], tokens: int, budget_bytes: int) -> Capacity:
         sizes = [(count, self.page_bytes(part), total(self.hold(part, tokens, 1))) for part, count in layers]
-        return groups.capacity(sizes, budget_bytes, self.span, self.rules.near, self.rules.empty)
+        smallest = min(self.pages.tokens.values(), default=1) * self.request.dcp
+        return groups.capacity(sizes, budget_bytes, smallest, self.rules)
 
     def page_bytes(self, part: CacheSpec) -> int:
         """Bytes of one page of one layer."""

@@ -51,6 +51,12 @@ OPTIONS: Mapping[str, Option] = {
     "mla_expanded": Option(bool, False, "true: MLA caches the expanded keys and values"),
 }
 
+RANKS = (
+    ("tensor", "tp"),
+    ("pipeline", "pp"),
+    ("data", "dp"),
+    ("decode-context", "dcp"),
+)
 NAMES = {
     "f16": "float16",
     "bf16": "bfloat16",
@@ -72,7 +78,9 @@ def words(served: Served) -> list[str]:
     said = ["vllm", "serve", served.model, "--max-model-len", f"{settings.main}"]
     said += ["--max-num-seqs", f"{-(-settings.batch // settings.dp)}"]
     said += ["--kv-cache-dtype", "auto" if k == served.model_dtype else NAMES[k]]
-    for flag, ranks in (("tensor", settings.tp), ("pipeline", settings.pp), ("data", settings.dp)):
+    for flag, name in RANKS:
+        ranks = getattr(settings, name)
         said += [f"--{flag}-parallel-size", f"{ranks}"] if ranks > 1 else []
+    said += ["--enable-expert-parallel"] if settings.ep else []
     said += ["--enable-prefix-caching"] if settings.prefix_shared else []
     return said + (["--kv-cache-memory-bytes", f"{served.available}"] if served.available else [])
