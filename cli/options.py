@@ -31,6 +31,7 @@ class Group(StrEnum):
     sampling = "Sampling"
     size = "Size"
     engine = "Engine"
+    device = "Device"
     view = "View"
     output = "Output"
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from glasscli.budget.engines import ENGINES
 from glasscli.budget.plan import Budget, plan
 from glasscli.budget.request import Request
 from glasscli.budget.subjects import Subject
@@ -66,6 +67,10 @@ class Settings:
     def budget(self, subject: Subject, tokens: int | None = None) -> Budget:
         """The bytes of `subject` at `tokens` (default: the main context)."""
         return plan(self.request(subject, tokens))
+
+    def spread_over(self, n_devices: int) -> "Settings":
+        """The same plan over so many devices, split as the engine does where nothing says how."""
+        return replace(self, pp=n_devices) if ENGINES[self.engine].spread == "pp" else replace(self, tp=n_devices)
 
     def with_dtype(self, name: str) -> "Settings":
         """The same plan with keys and values stored as `name`."""

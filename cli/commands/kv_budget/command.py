@@ -12,8 +12,9 @@ from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import Heads, Subject, from_config, from_name
 from glasscli.budget.sweep import curve, spaced
 from glasscli.cli import console
-from glasscli.cli.commands.kv_budget import data, parse
+from glasscli.cli.commands.kv_budget import data, fit_parse, parse
 from glasscli.cli.commands.kv_budget.compare_screen import compare_screen, list_screen
+from glasscli.cli.commands.kv_budget.fit_run import run_devices
 from glasscli.cli.commands.kv_budget.heads_screen import HeadsShown, heads_screen
 from glasscli.cli.commands.kv_budget.model_screen import model_screen
 from glasscli.cli.commands.kv_budget.options import Axis, Options
@@ -53,15 +54,18 @@ def run(options: Options) -> int:
 def answer_to(options: Options) -> int:
     """Answer what was asked; the exit code."""
     parse.check(options)
+    fit_parse.check(options)
     if options.list_models:
         return run_list(options)
-    settings = parse.settings(options)
+    settings = parse.settings(fit_parse.with_engine(options))
     if options.hq is not None:
         return run_heads(options, settings, parse.heads(options))
     if options.compare is not None:
         return run_compare(options, settings)
     name = options.config or options.model or ""
     subject = subject_of(name, settings.engine, path=options.config is not None)
+    if fit_parse.asks_of_devices(options):
+        return run_devices(options, settings, subject)
     return run_model(options, parse.shortened(options, settings, subject), subject)
 
 

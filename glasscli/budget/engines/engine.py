@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from glasscli.dtypes import dtype_named, row_bytes
 from glasscli.errors import ConfigError, UsageError
@@ -95,6 +95,7 @@ class Engine(ABC):
         options: its settings, by their own names.
         other_dtypes: what else it could keep keys and values in, for comparison.
         strict: settings under which it decides whether something fits, where it counts more then.
+        spread: how it splits a model over devices where nobody says how: tensor-parallel ranks, pipeline stages.
         splits_contexts: whether ranks can each keep a part of a sequence's tokens.
         dtypes: what it keeps this request in.
     """
@@ -105,6 +106,7 @@ class Engine(ABC):
     other_dtypes: ClassVar[tuple[str, ...]]
     strict: ClassVar[Mapping[str, Any]] = {}
     splits_contexts: ClassVar[bool] = False
+    spread: ClassVar[Literal["tp", "pp"]] = "tp"
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         """A subclass goes on from here: pages, rules. Raises ConfigError for what the engine has no rule for."""

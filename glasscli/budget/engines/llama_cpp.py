@@ -95,6 +95,7 @@ class LlamaCpp(Server):
     other_dtypes = ("f32", "f16", "q8_0", "q5_1", "q4_0")
     loads = "MODEL.gguf"
     loads_folders = False
+    spread = "pp"
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         self.unified = bool(request.option("kv_unified"))  # all sequences share one stream of cells
