@@ -14,7 +14,6 @@ from glasscli.budget.sweep import curve, spaced
 from glasscli.cli import console
 from glasscli.cli.commands.kv_budget import data, fit_parse, parse
 from glasscli.cli.commands.kv_budget.compare_screen import compare_screen, list_screen
-from glasscli.cli.commands.kv_budget.fit_run import run_devices
 from glasscli.cli.commands.kv_budget.heads_screen import HeadsShown, heads_screen
 from glasscli.cli.commands.kv_budget.model_screen import model_screen
 from glasscli.cli.commands.kv_budget.options import Axis, Options
@@ -65,6 +64,8 @@ def answer_to(options: Options) -> int:
     name = options.config or options.model or ""
     subject = subject_of(name, settings.engine, path=options.config is not None)
     if fit_parse.asks_of_devices(options):
+        from glasscli.cli.commands.kv_budget.fit_run import run_devices
+
         return run_devices(options, settings, subject)
     return run_model(options, parse.shortened(options, settings, subject), subject)
 

@@ -14,7 +14,7 @@ from glasscli.budget.weights.files import Files, files_at
 from glasscli.budget.weights.rope_cache import rope_cache_bytes
 from glasscli.budget.weights.stored import Stored, stored
 from glasscli.cli import console
-from glasscli.cli.commands.kv_budget import fit_data, fit_parse, parse
+from glasscli.cli.commands.kv_budget import fit_asked, fit_data, parse
 from glasscli.cli.commands.kv_budget.fit_screen import device_screen, plan_screen
 from glasscli.cli.commands.kv_budget.options import Options
 from glasscli.cli.console import note
@@ -43,14 +43,14 @@ def run_devices(options: Options, settings: Settings, subject: Subject) -> int:
 
 def answer_of(options: Options, settings: Settings, subject: Subject) -> int:
     """Answer a question about devices under the engine of `settings`; the exit code."""
-    asked = fit_parse.asked_of(options)
+    asked = fit_asked.asked_of(options)
     if not options.tokens:
         settings = replace(settings, tokens=(subject.logical.max_positions or DEFAULT_TOKENS,))
     weigher = Weigher(subject, options.config)
     if asked.device is None and asked.available is None:
         found = smallest_devices(subject, settings, asked, weigher)
         return show_plan(options, settings, subject, found)
-    settings = fit_parse.spread(options, settings, asked)
+    settings = fit_asked.spread(options, settings, asked)
     found_here = on_devices(subject, settings, asked, weigher)
     show_fit(options, found_here)
     return verdict(options, found_here)
@@ -101,7 +101,7 @@ def show_fit(options: Options, found: DeviceAnswer) -> None:
         fit_data.show_csv([found])
     else:
         page = Page.of_stdout(options.color)
-        page.show(device_screen(page, found, fit_parse.assumed(options, found.settings, found), options.quiet))
+        page.show(device_screen(page, found, fit_asked.assumed(options, found.settings, found), options.quiet))
 
 
 def show_plan(options: Options, settings: Settings, subject: Subject, found: tuple[DeviceAnswer, ...]) -> int:
@@ -113,7 +113,7 @@ def show_plan(options: Options, settings: Settings, subject: Subject, found: tup
     else:
         page = Page.of_stdout(options.color)
         page.show(
-            plan_screen(page, subject, settings, found, fit_parse.assumed(options, settings, None), options.quiet)
+            plan_screen(page, subject, settings, found, fit_asked.assumed(options, settings, None), options.quiet)
         )
     return 1 if options.require_fit and not found else 0
 
