@@ -29,7 +29,7 @@ from glasscli.budget.engines.engine import (
     total,
     up,
 )
-from glasscli.budget.engines.vllm import contexts, groups, serve, versions
+from glasscli.budget.engines.vllm import contexts, groups, serve, states, versions
 from glasscli.budget.engines.vllm.rules import EVERYTHING, IN_FLOAT32, PAGES, STATES, Ask, encoder
 from glasscli.dtypes import dtype_named
 from glasscli.errors import ConfigError
@@ -150,12 +150,13 @@ class Vllm(Server, Paged):
             raise refuse(self.title, self.request, self.states[0], why)
         per_token = growing.pop()
         state = max(total(self.state(part)) for part in self.states)
-        block = max(block, up(-(-state // per_token), smallest))
+        step = lcm(states.chunk(self.request, self.states), block) if self.keeps_states else smallest
+        block = max(block, up(-(-state // per_token), step))
         return Pages(dict.fromkeys(row, block), block * per_token)
 
     def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
         if is_state(part):
-            return self.hold_state(part, sequences)
+            return self.hold_state(part, tokens, sequences)
         block = self.pages.tokens[part]
         prefix = self.request.prefix_shared // self.request.dcp
         tokens = -(-tokens // self.request.dcp)
@@ -164,10 +165,23 @@ class Vllm(Server, Paged):
         rows = (shared + sequences * (pages - shared)) * block
         return {role: rows * size for role, size in self.row(part).items()}
 
-    def hold_state(self, part: CacheSpec, sequences: int) -> Held:
-        """A page for each sequence, one more when prefixes are cached (align), one for each drafted token."""
+    @property
+    def keeps_states(self) -> bool:
+        """Whether states are kept along the way, one for each page of tokens."""
+        return bool(self.request.option("mamba_cache_mode") == "all")
+
+    def hold_state(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
+        """A page for each sequence, two (align) or as many as of tokens (all) where prefixes are cached; one more for
+        each drafted token."""
         mode = self.request.option("mamba_cache_mode")
-        copies = sequences * ((2 if mode == "align" else 1) + self.request.option("num_speculative_tokens"))
+        pages = 2 if mode == "align" else 1
+        if self.keeps_states:
+            if not self.pages.tokens:
+                raise refuse(
+                    self.title, self.request, part, "how it keeps states without attention beside is not known"
+                )
+            pages = -(-tokens // min(self.pages.tokens.values()))
+        copies = sequences * (pages + self.request.option("num_speculative_tokens"))
         held = self.state(part)
         if self.pages.state_bytes is not None:
             held["padding"] = self.pages.state_bytes - total(held)

@@ -41,9 +41,16 @@ OPTIONS: Mapping[str, Option] = {
     "mamba_cache_mode": Option(
         str,
         "none",
-        "none: a page for each state; align: two",
-        choices=("none", "align"),
+        "none: a page for each state; align: two; all: one for each page of tokens",
+        choices=("none", "align", "all"),
         flag=lambda value: ["--mamba-cache-mode", value],
+    ),
+    "mamba_block_size": Option(
+        int,
+        0,
+        "with all: states are kept at multiples of so many tokens; 0: of the config's chunk",
+        least=0,
+        flag=lambda value: ["--mamba-block-size", f"{value}"] if value else [],
     ),
     "num_speculative_tokens": Option(int, 0, "drafted tokens: as many more snapshots of each state", least=0),
     "draft_layers": DRAFT,
