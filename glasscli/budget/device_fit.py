@@ -5,7 +5,6 @@ is left to the cache. What else it needs is a range, so what is left is one too,
 other. For a paged engine the answer is in its own words: the size of the cache in tokens and the maximum concurrency.
 """
 
-from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -14,7 +13,6 @@ from glasscli.budget.devices import Device
 from glasscli.budget.engines.engine import Capacity, Paged
 from glasscli.budget.fit import Fit, fit
 from glasscli.budget.overhead import Overhead, overhead
-from glasscli.budget.parallel import stages
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 from glasscli.budget.weights.files import Files
@@ -22,7 +20,6 @@ from glasscli.budget.weights.loaded import loaded_bytes
 from glasscli.budget.weights.ranks import Split, layers_of, stage_bytes
 from glasscli.budget.weights.stored import Stored
 from glasscli.errors import ConfigError, UsageError
-from glasscli.specs.attention_specs import each_part
 
 
 class Load(NamedTuple):
@@ -184,9 +181,8 @@ def tightest(sizer: Sizer, pools: list[int]) -> Capacity:
     request, engine = sizer.request, sizer.engine
     assert isinstance(engine, Paged)
     found: list[Capacity] = []
-    for layers, pool in zip(stages(request.layout, request.pp, request.pp_layers), pools, strict=True):
-        counts = Counter(part for part in each_part(layers) if sizer.hold(part, request.tokens, 1))
-        if counts:
-            kept = [(sizer.shards[part], count) for part, count in counts.items()]
+    for counts, pool in zip(sizer.layers, pools, strict=True):
+        kept = [(sizer.shards[part], count) for part, count in counts.items() if sizer.hold(part, request.tokens, 1)]
+        if kept:
             found.append(engine.capacity(kept, request.tokens, pool))
     return min(found, key=lambda capacity: capacity.concurrency)

@@ -15,7 +15,7 @@ class Settings:
     """One plan for any model.
 
     `tokens` are the contexts to size, the longest of which is the one that answers with a single number are
-    about. `options` go to the engine by name.
+    about. `draft` is a model that drafts tokens for it. `options` go to the engine by name.
     """
 
     tokens: tuple[int, ...] = (8192,)
@@ -31,6 +31,7 @@ class Settings:
     dcp: int = 1
     ep: bool = False
     prefix_shared: int = 0
+    draft: Subject | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -61,6 +62,7 @@ class Settings:
             dcp=self.dcp,
             ep=self.ep,
             prefix_shared=self.prefix_shared,
+            draft=self.draft.layout if self.draft is not None else None,
             options=self.options,
         )
 

@@ -26,8 +26,9 @@ class Request:
     `tokens` are held by each of `batch` sequences, of which the first `prefix_shared` are common to all.
     None for a dtype means what the engine would take (the config's, else the model's). `options` are the engine's
     settings by its own names; one that is absent or None has the engine's default. `pp_layers` gives the layers of
-    each pipeline stage where they are not split evenly. As many as `dcp` of the tensor-parallel ranks
-    share the tokens of a sequence; `ep` spreads experts whole.
+    each pipeline stage where they are not split evenly. As many as `dcp` of the tensor-parallel ranks share the tokens
+    of a sequence; `ep` spreads experts whole. `draft` is a model that drafts tokens and keeps a cache of its own, on
+    the last stage.
 
     Raises UsageError for numbers out of range and for options of another engine.
     """
@@ -49,6 +50,7 @@ class Request:
     dcp: int = 1
     ep: bool = False
     pp_layers: tuple[int, ...] | None = None
+    draft: Layout | None = None
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
@@ -120,5 +122,6 @@ class Request:
             v_dtype=dtypes.v,
             index_dtype=dtypes.index,
             encoder_tokens=self.encoder,
+            draft=self.draft,
             **more,
         )

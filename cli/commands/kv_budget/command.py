@@ -1,6 +1,7 @@
 """`glass kv-budget`: how big is the KV cache? Parse, ask the library, show."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ Examples:
   glass kv-budget --config path/to/config.json --budget 24GiB --batch 4
   glass kv-budget --config model-Q4_K_M.gguf --ctx 32k
   glass kv-budget --model deepseek-v3 --engine vllm --tp 8 --batch 64
+  glass kv-budget --model llama-3.1-8b --gpu rtx-4090 --ctx 16k --users 2
+  glass kv-budget --model qwen3-32b --users 40 --ctx 32k
   glass kv-budget --compare llama-2-70b,llama-3.1-70b,gemma-3-27b --sweep
   glass kv-budget --model llama-3.1-8b --k-dtype q8_0 --v-dtype q4_0 --emit llama.cpp"""
 
@@ -57,6 +60,8 @@ def answer_to(options: Options) -> int:
     if options.list_models:
         return run_list(options)
     settings = parse.settings(fit_parse.with_engine(options))
+    if options.draft is not None:
+        settings = replace(settings, draft=draft_of(options.draft, settings.engine))
     if options.hq is not None:
         return run_heads(options, settings, parse.heads(options))
     if options.compare is not None:
@@ -79,6 +84,11 @@ def subject_of(name: str, engine: str, path: bool) -> Subject:
     except ConfigError as error:
         prefix = "" if str(error).startswith((name, "standard input")) else f"{parse.where(name)}: "
         raise ConfigError(f"{prefix}{error}", error.field) from None
+
+
+def draft_of(name: str, engine: str) -> Subject:
+    """The model that drafts, by its name or its path."""
+    return subject_of(name, engine, parse.is_path(name))
 
 
 def settings_at(where: str) -> dict[str, Any]:

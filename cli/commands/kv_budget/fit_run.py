@@ -1,11 +1,14 @@
 """`glass kv-budget --gpu …`: does it fit, how much more would, or which devices would do? Ask the library, show."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from glasscli.budget.answers import answer
-from glasscli.budget.device_answer import DeviceAnswer, on_devices, smallest_devices
+from glasscli.budget.device_answer import DeviceAnswer, Weigh, on_devices, smallest_devices
 from glasscli.budget.device_fit import Load, load_of, load_of_files
 from glasscli.budget.questions import Settings
 from glasscli.budget.request import Request
@@ -22,6 +25,7 @@ from glasscli.cli.page.page import Page
 from glasscli.errors import ConfigError
 from glasscli.units import format_bytes
 
+HEADS = re.compile(r"eagle|medusa|dflash|mtp", re.IGNORECASE)
 DEFAULT_TOKENS = 8192  # where neither the asker nor the model says how long
 
 
@@ -46,7 +50,9 @@ def answer_of(options: Options, settings: Settings, subject: Subject) -> int:
     asked = fit_asked.asked_of(options)
     if not options.tokens:
         settings = replace(settings, tokens=(subject.logical.max_positions or DEFAULT_TOKENS,))
-    weigher = Weigher(subject, options.config)
+    weigher: Weigh = Weigher(subject, options.config)
+    if settings.draft is not None:
+        weigher = with_draft(weigher, Weigher(settings.draft, options.draft))
     if asked.device is None and asked.available is None:
         found = smallest_devices(subject, settings, asked, weigher)
         return show_plan(options, settings, subject, found)
@@ -54,6 +60,25 @@ def answer_of(options: Options, settings: Settings, subject: Subject) -> int:
     found_here = on_devices(subject, settings, asked, weigher)
     show_fit(options, found_here)
     return verdict(options, found_here)
+
+
+def with_draft(model: Weigh, draft: Weigh) -> Weigh:
+    """What a model takes, and on the last stage the model that drafts for it."""
+
+    def weigh(request: Request) -> Load:
+        assert request.draft is not None
+        load, more = model(request), draft(replace(request, layout=request.draft, pp=1, pp_layers=None, draft=None))
+        weights = (*load.weights[:-1], load.weights[-1] + more.weights[0])
+        return Load(weights, (load.rope or 0) + (more.rope or 0) or None, f"{load.source}; with the drafting model's")
+
+    return weigh
+
+
+def is_head(config: Mapping[str, Any]) -> bool:
+    """Whether a config describes a head that drafts from a model's own activations, not a model of its own."""
+    named = config.get("architectures")
+    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    return any(HEADS.search(name) for name in (*names, str(config.get("model_type", ""))))
 
 
 class Weigher:
@@ -66,6 +91,10 @@ class Weigher:
     @cached_property
     def model(self) -> Stored:
         """The weights, counted from the config."""
+        if is_head(self.subject.config):
+            raise ConfigError(
+                f"{self.subject.name}: a head's weights are known from its files only; give its folder", "draft"
+            )
         if not self.subject.config:
             name = self.subject.name
             raise ConfigError(
@@ -76,7 +105,7 @@ class Weigher:
     @cached_property
     def files(self) -> Files | None:
         """The files with the weights, where the model is given as a folder or a GGUF."""
-        if self.where in (None, "-"):
+        if self.where in (None, "-") or not Path(self.where or "").exists():
             return None
         return files_at(Path(self.where or ""), self.subject.config, self.subject.logical.n_layers)
 

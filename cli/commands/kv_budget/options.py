@@ -86,6 +86,10 @@ class Options:
     encoder_tokens: Annotated[
         str | None, text("--encoder-tokens", "N", "Encoder length, for encoder-decoder models.", Group.size)
     ] = None
+    draft: Annotated[
+        str | None,
+        text("--draft", "MODEL", "A model that drafts tokens: a name, or a path like --config's.", Group.size),
+    ] = None
     prefix_shared: Annotated[
         str | None, text("--prefix-shared", "N", "Tokens all sequences share, counted once.", Group.size)
     ] = None

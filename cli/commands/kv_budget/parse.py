@@ -160,7 +160,12 @@ def compared(options: Options) -> list[tuple[str, bool]]:
         )
     if names.count("-") > 1:
         raise UsageError("--compare: standard input can be read once")
-    return [(name, name == "-" or name.endswith(".json") or Path(name).exists()) for name in names]
+    return [(name, is_path(name)) for name in names]
+
+
+def is_path(name: str) -> bool:
+    """Whether a model is given by a path, not by its name."""
+    return name == "-" or name.endswith(".json") or Path(name).exists()
 
 
 def span(options: Options, plan: Settings, subjects: Sequence[Subject]) -> tuple[int, int]:

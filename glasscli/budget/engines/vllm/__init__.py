@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import lcm
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from glasscli.budget.engines.engine import (
     Capacity,
@@ -30,10 +30,10 @@ from glasscli.budget.engines.engine import (
     up,
 )
 from glasscli.budget.engines.vllm import contexts, groups, serve, states, versions
-from glasscli.budget.engines.vllm.rules import EVERYTHING, IN_FLOAT32, PAGES, STATES, Ask, encoder
+from glasscli.budget.engines.vllm.rules import EVERYTHING, IN_FLOAT32, PAGES, STATES, Ask, Pages, encoder
 from glasscli.dtypes import dtype_named
 from glasscli.errors import ConfigError
-from glasscli.specs.attention_specs import CacheSpec, LatentAttention
+from glasscli.specs.attention_specs import CacheSpec, FullAttention, LatentAttention
 
 if TYPE_CHECKING:
     from glasscli.budget.request import Request
@@ -41,13 +41,6 @@ if TYPE_CHECKING:
 CACHE_DTYPES = ("f32", "f16", "bf16", "fp8", "fp8_ds_mla", "fp8_per_token_head", "int8_per_token_head", "nvfp4")
 HEADS_ONLY = ("fp8_per_token_head", "int8_per_token_head", "nvfp4")  # refused beside latent attention
 PLAIN_BLOCK, LATENT_BLOCK = 16, 64  # the smallest pages that FlashAttention and the MLA kernels work on
-
-
-class Pages(NamedTuple):
-    """How large the pages of one model are: tokens of each attention part, bytes of a state's page."""
-
-    tokens: dict[CacheSpec, int]
-    state_bytes: int | None
 
 
 class Vllm(Server, Paged):
@@ -212,22 +205,33 @@ class Vllm(Server, Paged):
             said.append("a shared prefix is kept once in whole pages; windows and states are each sequence's own")
         return tuple(said)
 
+    @property
+    def alike(self) -> bool:
+        """Whether every layer keeps every token: then all are one group, as wide as each may be."""
+        return all(type(part) in (FullAttention, LatentAttention) for part in self.parts)
+
     def places(self, counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
-        return groups.filled(counts, self.rules.near) if self.request.option("pad_groups") else counts
+        return (
+            groups.filled(counts, self.rules.near) if self.request.option("pad_groups") and not self.alike else counts
+        )
 
     def idle(self, counts: Mapping[CacheSpec, int], size: Mapping[CacheSpec, int]) -> tuple[str, ...]:
-        return () if self.request.option("pad_groups") else groups.idle(counts, size, self.rules.near)
+        full = self.alike or self.request.option("pad_groups")
+        return () if full else groups.idle(counts, size, self.rules.near)
 
     def kept_empty(self, counts: Mapping[CacheSpec, int]) -> int:
         if not counts or not self.rules.empty:
             return 0
+        if self.alike:
+            return self.rules.empty * sum(count * self.page_bytes(part) for part, count in counts.items())
         in_group = groups.group_size(counts.values(), self.rules.near)
         return self.rules.empty * in_group * max(self.page_bytes(part) for part in counts)
 
     def capacity(self, layers: Iterable[tuple[CacheSpec, int]], tokens: int, budget_bytes: int) -> Capacity:
         sizes = [(count, self.page_bytes(part), total(self.hold(part, tokens, 1))) for part, count in layers]
         smallest = min(self.pages.tokens.values(), default=1) * self.request.dcp
-        return groups.capacity(sizes, budget_bytes, smallest, self.rules)
+        shared = groups.capacity_of_one if self.alike else groups.capacity
+        return shared(sizes, budget_bytes, smallest, self.rules)
 
     def page_bytes(self, part: CacheSpec) -> int:
         """Bytes of one page of one layer."""

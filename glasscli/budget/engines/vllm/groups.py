@@ -37,6 +37,15 @@ def idle(counts: Mapping[CacheSpec, int], size: Mapping[CacheSpec, int], near: F
     return (f"vLLM groups layers by {in_group}: groups that are not full keep {idle_bytes:,} B a rank idle",)
 
 
+def capacity_of_one(
+    layers: Collection[tuple[int, int, int]], budget_bytes: int, page_tokens: int, rules: Rules
+) -> Capacity:
+    """`capacity` where all layers keep all tokens: one group, as wide as each may be; a page of each is a block."""
+    block = sum(count * page for count, page, _ in layers)
+    blocks = max(-(-size // page) for _, page, size in layers)
+    return Capacity(page_tokens, budget_bytes // block, blocks, rules.empty, 1 if rules.by_groups else 0)
+
+
 def capacity(layers: Collection[tuple[int, int, int]], budget_bytes: int, page_tokens: int, rules: Rules) -> Capacity:
     """Blocks in `budget_bytes`, and blocks of a request.
 
