@@ -84,8 +84,9 @@ def deepseek(
 
 
 def gemma3(ffn: int) -> Fields:
-    """Gemma 3 with its vision tower."""
-    return plain(262208, ffn, True) | {"inside": "gemma3", "vision_config": SIGLIP}
+    """Gemma 3 with its vision tower; the positions of its global layers are stretched."""
+    rotary = {"rope_scaling": {"rope_type": "linear", "factor": 8.0}, "rope_local_base_freq": 10000.0}
+    return plain(262208, ffn, True) | rotary | {"inside": "gemma3", "vision_config": SIGLIP}
 
 
 def qwen35(outer: str, hidden: int, **more: Any) -> Fields:
@@ -132,6 +133,7 @@ def deepseek_v4(experts: int, width: int, q: int, o_groups: int, topk: int) -> F
 
 
 LLAMA3 = 128256
+LONGROPE = {"rope_scaling": {"type": "longrope"}, "original_max_position_embeddings": 4096}
 WEIGHTS: Mapping[str, Fields] = {
     "gpt-2": {"vocab_size": 50257},
     "gpt-3-175b": {"vocab_size": 50257},
@@ -163,7 +165,7 @@ WEIGHTS: Mapping[str, Fields] = {
     "gemma-2-2b": plain(256000, 9216, True),
     "gemma-2-9b": plain(256000, 14336, True),
     "gemma-2-27b": plain(256000, 36864, True),
-    "gemma-3-1b": plain(262144, 6912, True),
+    "gemma-3-1b": plain(262144, 6912, True, rope_local_base_freq=10000.0),
     "gemma-3-4b": gemma3(10240),
     "gemma-3-12b": gemma3(15360),
     "gemma-3-27b": gemma3(21504),
@@ -206,9 +208,9 @@ WEIGHTS: Mapping[str, Fields] = {
     "deepseek-v4-pro": deepseek_v4(384, 3072, 1536, 16, 1024),
     "phi-2": plain(51200, 10240, partial_rotary_factor=0.4),
     "phi-3-mini-4k": plain(32064, 8192),
-    "phi-3.5-mini": plain(32064, 8192),
+    "phi-3.5-mini": plain(32064, 8192) | LONGROPE,
     "phi-4": plain(100352, 17920),
-    "phi-4-mini": plain(200064, 8192, True, partial_rotary_factor=0.75),
+    "phi-4-mini": plain(200064, 8192, True, partial_rotary_factor=0.75) | LONGROPE,
     "starcoder": {"vocab_size": 49152, "n_inner": 24576},
     "starcoder2-15b": plain(49152, 24576, use_bias=True),
     "minimax-m2": plain(200064, 1536) | {

@@ -5,6 +5,9 @@ import pytest
 from glasscli.budget.model_facts import MODELS
 from glasscli.budget.model_weights import WEIGHTS, weights_config
 from glasscli.budget.models import find
+from glasscli.budget.weights.loaded import loaded_bytes
+from glasscli.budget.weights.ranks import Split
+from glasscli.budget.weights.rope_cache import rope_cache_bytes
 from glasscli.budget.weights.stored import stored
 
 GIB = 2**30
@@ -67,6 +70,22 @@ def test_parameters_are_those_that_were_published(name: str) -> None:
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_every_entry_is_a_model_of_the_list_and_can_be_counted(name: str) -> None:
     assert stored(weights_config(find(name))).n_bytes > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "gib"),
+    [
+        ("phi-4-mini", 1, "7.1694"),  # a notebook's log of 2025-08-06
+        ("llama-3.1-8b", 1, "14.9888"),  # vllm-project/vllm#10517
+        ("qwen3-8b", 1, "15.27"),  # vLLM 0.29, one RTX 5090
+    ],
+)
+def test_what_vllm_logged_as_the_weights_of_a_named_model(name: str, ranks: int, gib: str) -> None:
+    config = weights_config(find(name))
+    model = stored(config)
+    (loaded,) = loaded_bytes(model, Split(tp=ranks))
+    digits = len(gib.partition(".")[2])
+    assert f"{(loaded + (rope_cache_bytes(config, 'bf16') or 0)) / 2**30:.{digits}f}" == gib
 
 
 def test_few_names_are_without_weights() -> None:

@@ -89,4 +89,5 @@ def assumed(options: Options, settings: Settings, found: DeviceAnswer | None) ->
     flags += [f"--{name} {count}" for name, count in split if count > 1 and getattr(options, name) == "1"]
     tries = ["--users 8"] if options.users is None else []
     tries += ["--overhead 2GiB (if you know it)"] if options.overhead is None and options.available is None else []
-    return Said(tuple(flags), (*tries, "--ctx 8k,32k", "--json"))
+    tries += ["--ctx 8k,32k"] if not options.tokens else []
+    return Said(tuple(flags), (*tries, "--json"))

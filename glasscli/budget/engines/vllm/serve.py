@@ -58,6 +58,7 @@ OPTIONS: Mapping[str, Option] = {
     "mla_expanded": Option(bool, False, "true: MLA caches the expanded keys and values"),
 }
 
+STATE_NAMES = {"f32": "float32", "f16": "float16"}
 RANKS = (
     ("tensor", "tp"),
     ("pipeline", "pp"),
@@ -89,5 +90,9 @@ def words(served: Served) -> list[str]:
         ranks = getattr(settings, name)
         said += [f"--{flag}-parallel-size", f"{ranks}"] if ranks > 1 else []
     said += ["--enable-expert-parallel"] if settings.ep else []
+    if settings.state_dtype is not None:
+        if settings.state_dtype not in STATE_NAMES:
+            raise ConfigError(f"vLLM keeps no states in {settings.state_dtype}; it has f32 and f16", "state_dtype")
+        said += ["--mamba-ssm-cache-dtype", STATE_NAMES[settings.state_dtype]]
     said += ["--enable-prefix-caching"] if settings.prefix_shared else []
     return said + (["--kv-cache-memory-bytes", f"{served.available}"] if served.available else [])
