@@ -17,17 +17,21 @@ from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 from glasscli.budget.weights.files import Files
 from glasscli.budget.weights.loaded import loaded_bytes
-from glasscli.budget.weights.ranks import Split, layers_of, stage_bytes
+from glasscli.budget.weights.ranks import TOWERS, Split, layers_of, stage_bytes
 from glasscli.budget.weights.stored import Stored
 from glasscli.errors import ConfigError, UsageError
 
 
 class Load(NamedTuple):
-    """What the weights take on one rank of each pipeline stage, rotary tables apart; None: not known."""
+    """What the weights take on one rank of each pipeline stage, rotary tables apart; None: not known.
+
+    `sees`: whether there are towers among them.
+    """
 
     weights: tuple[int, ...]
     rope: int | None
     source: str
+    sees: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,8 +87,13 @@ def load_of(model: Stored, rope: int | None, request: Request) -> Load:
     """What each stage of a plan loads: in vLLM with what its allocator adds, elsewhere the weights themselves."""
     split = Split(request.tp, request.pp, request.dp, request.ep, request.pp_layers)
     if request.engine == "vllm":
-        return Load(loaded_bytes(model, split), rope, "counted from the config, as vLLM books it")
-    return Load(stage_bytes(model, split), None, "counted from the config")
+        return Load(loaded_bytes(model, split), rope, "counted from the config, as vLLM books it", sees(model))
+    return Load(stage_bytes(model, split), None, "counted from the config", sees(model))
+
+
+def sees(model: Stored) -> bool:
+    """Whether a model sees or hears: whether it has towers."""
+    return any(tensor.part in TOWERS for tensor in model.weights.tensors)
 
 
 def load_of_files(files: Files, model: Stored | None, rope: int | None, request: Request) -> Load:
@@ -107,12 +116,13 @@ def load_of_files(files: Files, model: Stored | None, rope: int | None, request:
         counted = load_of(model, rope, request)
         return counted._replace(source=f"{source}, {counted.source.partition(', ')[2] or 'to the byte'}")
     if request.n_ranks == 1:
-        return Load((files.n_bytes,), rope if request.engine == "vllm" else None, source)
+        rope = rope if request.engine == "vllm" else None
+        return Load((files.n_bytes,), rope, source, model is not None and sees(model))
     if model is None:
         raise ConfigError("what weights such a model has is not known, so neither is what a rank keeps of them", "tp")
     counted = load_of(model, rope, request)
     shared = tuple(size * files.n_bytes // model.n_bytes for size in counted.weights)
-    return Load(shared, counted.rope, f"{source}, shared as the config's weights are")
+    return Load(shared, counted.rope, f"{source}, shared as the config's weights are", counted.sees)
 
 
 def fit_on(
@@ -149,7 +159,7 @@ def fit_on(
     if available is not None:
         room = room_in(sizer, [available] * request.pp)
         return DeviceFit(device, n_devices, utilization, allowed, load, None, room, room)
-    taken = taken or overhead(request.engine)
+    taken = taken or overhead(request.engine, load.sees)
     left = [allowed - weights - (load.rope or 0) for weights in load.weights]
     least, most = (room_in(sizer, [pool - used for pool in left]) for used in (taken.most, taken.least))
     return DeviceFit(device, n_devices, utilization, allowed, load, taken, least, most)

@@ -69,7 +69,8 @@ def with_draft(model: Weigh, draft: Weigh) -> Weigh:
         assert request.draft is not None
         load, more = model(request), draft(replace(request, layout=request.draft, pp=1, pp_layers=None, draft=None))
         weights = (*load.weights[:-1], load.weights[-1] + more.weights[0])
-        return Load(weights, (load.rope or 0) + (more.rope or 0) or None, f"{load.source}; with the drafting model's")
+        source = f"{load.source}; with the drafting model's"
+        return Load(weights, (load.rope or 0) + (more.rope or 0) or None, source, load.sees or more.sees)
 
     return weigh
 
