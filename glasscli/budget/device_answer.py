@@ -12,7 +12,7 @@ from glasscli.budget.questions import Settings
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 from glasscli.budget.subjects import Subject
-from glasscli.errors import UsageError
+from glasscli.errors import ConfigError, UsageError
 
 Weigh = Callable[[Request], Load]
 
@@ -79,7 +79,7 @@ def on_devices(subject: Subject, settings: Settings, asked: Asked, weigh: Weigh)
         fits.append(
             fit_on(
                 request,
-                weigh(request),
+                weigh(request) if asked.available is None else weighed(weigh, request),
                 asked.device,
                 asked.n_devices,
                 utilization=asked.utilization,
@@ -88,6 +88,14 @@ def on_devices(subject: Subject, settings: Settings, asked: Asked, weigh: Weigh)
             )
         )
     return DeviceAnswer(subject, settings, asked, tuple(fits))
+
+
+def weighed(weigh: Weigh, request: Request) -> Load | None:
+    """What the weights take; None where nobody knows and nothing depends on it."""
+    try:
+        return weigh(request)
+    except ConfigError:
+        return None
 
 
 def smallest_devices(subject: Subject, settings: Settings, asked: Asked, weigh: Weigh) -> tuple[DeviceAnswer, ...]:

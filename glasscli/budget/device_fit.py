@@ -127,7 +127,7 @@ def load_of_files(files: Files, model: Stored | None, rope: int | None, request:
 
 def fit_on(
     request: Request,
-    load: Load,
+    load: Load | None,
     device: Device,
     n_devices: int | None = None,
     *,
@@ -138,7 +138,7 @@ def fit_on(
     """Whether `request` fits on devices like `device`, and how much more would.
 
     Args:
-        load: what the weights take, from `load_of` or from a folder's files.
+        load: what the weights take, from `load_of` or from a folder's files; None only beside `available`.
         n_devices: how many there are; as many as the plan has ranks where it isn't given.
         utilization: the share of a device that the engine may use; its own default, of what the system lends a GPU,
             where it isn't given.
@@ -159,6 +159,7 @@ def fit_on(
     if available is not None:
         room = room_in(sizer, [available] * request.pp)
         return DeviceFit(device, n_devices, utilization, allowed, load, None, room, room)
+    assert load is not None
     taken = taken or overhead(request.engine, load.sees)
     left = [allowed - weights - (load.rope or 0) for weights in load.weights]
     least, most = (room_in(sizer, [pool - used for pool in left]) for used in (taken.most, taken.least))

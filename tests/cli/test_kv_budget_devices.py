@@ -214,6 +214,12 @@ def test_a_name_without_weights_is_refused_by_name() -> None:
     assert "its weights are not" in said["error"]["message"]
 
 
+def test_weights_that_nobody_knows_do_no_harm_where_the_rest_is_known() -> None:
+    said = budget("--model", "palm-8b", "--gpu", "h100", "--available", "10GiB", "--ctx", "2k")
+    assert said["fits"] is True
+    assert "weight_bytes" not in said["device"]
+
+
 @pytest.mark.parametrize("columns", [20, 40, 60, 80, 100, 200])
 def test_no_line_is_wider_than_the_terminal(columns: int) -> None:
     for words in (
