@@ -20,7 +20,8 @@ MOST_LAYERS = 100_000
 class Subject:
     """A model to be sized: its name, its layout as the engine holds it and as mathematics needs it.
 
-    `source` says where a named model's facts come from; `config` is what its weights are counted from, empty for heads.
+    `source` says where the facts come from: of a named model a citation, else the file that was read. `config` is what
+    its weights are counted from, empty where they can't be.
     """
 
     name: str

@@ -13,7 +13,9 @@ class Elsewhere(NamedTuple):
 
 ELSEWHERE = (
     Elsewhere(
-        "test_package.py", "no behaviour: names, types and the program's entrance", ("__main__", "arrays", "errors")
+        "test_package.py",
+        "no behaviour: names, types and the program's entrance",
+        ("__main__", "arrays", "errors", "progress"),
     ),
     Elsewhere(
         "budget/test_plan.py",
@@ -51,6 +53,8 @@ ELSEWHERE = (
         "one sum over many rules, compared with transformers' classes",
         ("budget/weights/",),
     ),
+    Elsewhere("locate/test_download.py", "the package's errors in our words", ("locate/hub",)),
+    Elsewhere("locate/test_locate.py", "what a name leads to in the end", ("locate/need", "locate/shipped")),
     Elsewhere(
         "cache/test_cache.py",
         "the door and the plain store behind it",
@@ -134,7 +138,7 @@ ELSEWHERE = (
     Elsewhere(
         "inspect/test_ablation.py",
         "runs with something taken away, and the texts they are asked about",
-        ("inspect/circuits", "inspect/predictions", "inspect/repeats", "inspect/runs"),
+        ("inspect/predictions", "inspect/repeats", "inspect/runs"),
     ),
     Elsewhere("inspect/test_comparison.py", "two texts, and one put into the other", ("inspect/patching",)),
     Elsewhere(

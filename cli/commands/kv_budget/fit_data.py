@@ -8,7 +8,8 @@ from glasscli.budget.device_answer import DeviceAnswer
 from glasscli.budget.device_fit import DeviceFit, Room
 from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import Subject
-from glasscli.cli.commands.kv_budget.data import SCHEMA, write_csv
+from glasscli.cli import console
+from glasscli.cli.commands.kv_budget.data import SCHEMA
 from glasscli.cli.commands.kv_budget.data import document as cache_document
 
 COLUMNS = (
@@ -104,7 +105,7 @@ def room(room: Room, tokens: int) -> dict[str, Any]:
 
 def show_csv(answers: Sequence[DeviceAnswer]) -> None:
     """A row for each kind of device and each context."""
-    write_csv(COLUMNS, [row(found, index) for found in answers for index in range(len(found.fits))])
+    console.write_csv(COLUMNS, [row(found, index) for found in answers for index in range(len(found.fits))])
 
 
 def row(found: DeviceAnswer, index: int) -> dict[str, object]:

@@ -12,7 +12,7 @@ from glasscli.budget.device_answer import DeviceAnswer, Weigh, on_devices, small
 from glasscli.budget.device_fit import Load, load_of, load_of_files
 from glasscli.budget.questions import Settings
 from glasscli.budget.request import Request
-from glasscli.budget.subjects import Subject, from_config, from_name
+from glasscli.budget.subjects import Subject, from_config
 from glasscli.budget.weights.files import Files, files_at
 from glasscli.budget.weights.rope_cache import rope_cache_bytes
 from glasscli.budget.weights.stored import Stored, stored
@@ -20,6 +20,7 @@ from glasscli.cli import console
 from glasscli.cli.commands.kv_budget import fit_asked, fit_data, parse
 from glasscli.cli.commands.kv_budget.fit_screen import device_screen, plan_screen
 from glasscli.cli.commands.kv_budget.options import Options
+from glasscli.cli.commands.kv_budget.subject import STDIN, subject_of
 from glasscli.cli.console import note
 from glasscli.cli.page.page import Page
 from glasscli.errors import ConfigError
@@ -41,7 +42,9 @@ def run_devices(options: Options, settings: Settings, subject: Subject) -> int:
             raise
         if not options.quiet:
             note(f"{error}. Its cache is counted as mathematics needs it.")
-    bare = from_config(subject.config, name=subject.name) if options.config else from_name(options.model or "")
+    name = options.config or options.model or ""
+    piped = name == STDIN  # what can be read once
+    bare = from_config(subject.config, name=subject.name) if piped else subject_of(name, "logical", options.quiet)
     return answer_of(options, replace(settings, engine="logical", options={}), bare)
 
 
@@ -50,9 +53,9 @@ def answer_of(options: Options, settings: Settings, subject: Subject) -> int:
     asked = fit_asked.asked_of(options)
     if not options.tokens:
         settings = replace(settings, tokens=(subject.logical.max_positions or DEFAULT_TOKENS,))
-    weigher: Weigh = Weigher(subject, options.config)
+    weigher: Weigh = Weigher(subject)
     if settings.draft is not None:
-        weigher = with_draft(weigher, Weigher(settings.draft, options.draft))
+        weigher = with_draft(weigher, Weigher(settings.draft))
     if asked.device is None and asked.available is None:
         found = smallest_devices(subject, settings, asked, weigher)
         return show_plan(options, settings, subject, found)
@@ -85,9 +88,8 @@ def is_head(config: Mapping[str, Any]) -> bool:
 class Weigher:
     """What a subject's weights take under a plan; counted once."""
 
-    def __init__(self, subject: Subject, where: str | None) -> None:
+    def __init__(self, subject: Subject) -> None:
         self.subject = subject
-        self.where = where
 
     @cached_property
     def model(self) -> Stored:
@@ -106,9 +108,11 @@ class Weigher:
     @cached_property
     def files(self) -> Files | None:
         """The files with the weights, where the model is given as a folder or a GGUF."""
-        if self.where in (None, "-") or not Path(self.where or "").exists():
+        path = Path(self.subject.source)
+        where = path.parent if path.name == "config.json" else path
+        if not self.subject.source or not where.exists():  # a citation, standard input
             return None
-        return files_at(Path(self.where or ""), self.subject.config, self.subject.logical.n_layers)
+        return files_at(where, self.subject.config, self.subject.logical.n_layers)
 
     def __call__(self, request: Request) -> Load:
         rope = rope_cache_bytes(self.subject.config, self.subject.logical.dtype)
