@@ -170,6 +170,11 @@ class TestVerdicts:
         assert "--engine logical" in ran.out
         assert glass(*words, "--engine", "vllm").code == 1
 
+    @pytest.mark.parametrize("gpu", ["8xh100", "8 x H100", "8×h100-80g", "8*H100 80GB"])
+    def test_how_many_may_stand_before_the_name(self, gpu: str) -> None:
+        said = budget(*LLAMA, "--gpu", gpu, "--ctx", "8k")
+        assert (said["device"]["name"], said["device"]["devices"], said["per_rank"]["tp"]) == ("h100", 8, 8)
+
     def test_what_is_assumed_can_be_pasted(self) -> None:
         first = glass("kv-budget", *LLAMA, "--gpu", "h100", "--num", "2")
         line = next(line for line in first.out.splitlines() if line.startswith("assumed: "))
@@ -184,6 +189,8 @@ class TestVerdicts:
         (["--num", "2"], "--num is about devices"),
         (["--overhead", "1GiB"], "--overhead is about devices"),
         (["--users", "4", "--num", "2"], "name it with --gpu"),
+        (["--gpu", "2xh100", "--num", "2"], "give one of them"),
+        (["--gpu", "0xh100"], "from 1 up"),
         (["--gpu", "h100", "--num", "3"], "tp 3 does not split 32 query heads evenly"),
         (["--gpu", "h100", "--num", "1", "--tp", "2"], "2 ranks"),
         (["--gpu", "h100", "--utilization", "1.5"], "more than 0 and at most 1"),

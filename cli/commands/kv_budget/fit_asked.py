@@ -14,6 +14,7 @@ from glasscli.cli.commands.kv_budget.remarks import Said
 from glasscli.errors import UsageError
 from glasscli.units import parse_bytes
 
+TIMES = re.compile(r"(\d{1,5}) ?[xX×*] ?(.+)")
 ROUNDED = re.compile(r"\d[\d_]*\.(\d+) ?([a-zA-Z]+)")
 
 
@@ -23,11 +24,26 @@ def usual_engine(gpu: str | None) -> str:
 
 
 def device_of(text: str) -> Device:
-    """The device that --gpu names."""
+    """The device that --gpu names, with or without how many."""
     try:
-        return device_named(text)
+        return device_named(counted(text)[1])
     except UsageError as error:
         raise UsageError(f"--gpu: {error}") from None
+
+
+def counted(text: str) -> tuple[str | None, str]:
+    """How many, and of what: `8xh100`, `2 × 4090`; None where that isn't said."""
+    found = TIMES.fullmatch(text.strip())
+    return (found[1], found[2]) if found else (None, text)
+
+
+def how_many(options: Options) -> int | None:
+    """How many devices there are, by --num or by --gpu; None where neither says."""
+    said = counted(options.gpu)[0] if options.gpu is not None else None
+    if said is not None and options.num is not None:
+        raise UsageError(f"--gpu {options.gpu} says how many there are, and so does --num: give one of them")
+    number = options.num if said is None else said
+    return None if number is None else parse.count("--num" if said is None else "--gpu", number, most=65536)
 
 
 def asked_of(options: Options) -> Asked:
@@ -35,7 +51,7 @@ def asked_of(options: Options) -> Asked:
     overhead = 0 if options.overhead == "0" else parse.size("--overhead", options.overhead)
     return Asked(
         device=None if options.gpu is None else device_of(options.gpu),
-        n_devices=None if options.num is None else parse.count("--num", options.num, most=65536),
+        n_devices=how_many(options),
         utilization=share(options.utilization),
         taken=None if overhead is None else measured(overhead),
         available=parse.size("--available", options.available),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from glasscli.cli.commands.kv_budget.options import Options
 from glasscli.errors import UsageError
 
+STDIN = "-"
 # Options that say nothing where no device and no memory is named.
 ABOUT_DEVICES = (("--num", "num"), ("--utilization", "utilization"), ("--overhead", "overhead"))
 APART = (("--budget", "budget"), ("--compare", "compare"), ("--sweep", "sweep"), ("--emit", "emit"), ("--hq", "hq"))
@@ -17,6 +18,8 @@ def asks_of_devices(options: Options) -> bool:
 
 def check(options: Options) -> None:
     """Refuse what says nothing, and what can't be said of devices."""
+    if options.draft == STDIN == options.config:
+        raise UsageError("--config - and --draft -: standard input can be read once")
     if not asks_of_devices(options):
         for name, field in ABOUT_DEVICES:
             if getattr(options, field) is not None:

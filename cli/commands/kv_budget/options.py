@@ -43,7 +43,7 @@ MODEL = (
 TOKENS = "Tokens held per sequence; 8k = 8192 [default: 1k,8k,32k,128k, or what the model was made for]."
 DTYPE = "Of K and V: f16, bf16, fp8, q8_0, q4_0 … [default: the model's, f16 with --hq]."
 DCP = "Ranks of --tp that share a sequence's tokens (decode context parallel)."
-GPU = "Do weights, cache and the rest fit? h100, rtx-4090, m3-max-128, 24GiB …"
+GPU = "Do weights, cache and the rest fit? h100, 8xh100, rtx-4090, m3-max-128, 24GiB …"
 USERS = "Sequences held at once, as --batch. Without --gpu: which devices serve them?"
 UTILIZATION = "The engine's share of a device, like 0.9 [default: its own]."
 OVERHEAD = "What else an engine takes of one [default: a range, from public logs]."
