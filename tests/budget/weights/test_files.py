@@ -124,6 +124,8 @@ def test_the_command_reads_the_headers(tmp_path: Path) -> None:
     said = budget("--config", str(folder(tmp_path, shapes())), "--gpu", "t4", "--engine", "transformers")
     assert said["device"]["weight_bytes"] == n_bytes(shapes())
     assert said["device"]["weights_source"] == "the headers of 1 file, to the byte"
+    for where in (tmp_path, tmp_path / "config.json"):
+        assert budget("-m", str(where), "--gpu", "t4", "--engine", "transformers")["device"] == said["device"]
 
 
 class TestGguf:
