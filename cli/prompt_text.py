@@ -33,6 +33,18 @@ def prompt_lines(path: str) -> list[str]:
     Raises:
         UsageError: the file can't be read, has no lines, or is not UTF-8.
     """
+    text = text_of_file(path).replace("\r\n", "\n").removesuffix("\n")
+    if not text:
+        raise UsageError(f"{'stdin' if path == STDIN else path}: is empty; expected one prompt a line")
+    return text.split("\n")
+
+
+def text_of_file(path: str) -> str:
+    """The text of a file (`-`: of stdin).
+
+    Raises:
+        UsageError: it can't be read, is longer than any prompt, or is not UTF-8.
+    """
     try:
         if path == STDIN:
             data = read_stdin()
@@ -42,10 +54,7 @@ def prompt_lines(path: str) -> list[str]:
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: can't be read ({getattr(error, 'strerror', None) or error})") from None
     check_length(data, path)
-    text = decode(data, "stdin" if path == STDIN else path).replace("\r\n", "\n").removesuffix("\n")
-    if not data:
-        raise UsageError(f"{'stdin' if path == STDIN else path}: is empty; expected one prompt a line")
-    return text.split("\n")
+    return decode(data, "stdin" if path == STDIN else path)
 
 
 def read_stdin() -> bytes:
@@ -67,9 +76,9 @@ def check_length(data: bytes, source: str) -> None:
 
 
 def decode(data: bytes, source: str) -> str:
-    """`data` as text; an error names the byte and where it stands."""
+    """`data` as text, without a byte-order mark in front; an error names the byte and where it stands."""
     try:
-        return data.decode()
+        return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         bad = data[error.start]
         raise UsageError(

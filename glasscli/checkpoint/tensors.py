@@ -30,10 +30,12 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
 
     Attributes:
         infos: what the headers say of each, by the architecture's names.
+        not_finite: gets a sentence about each tensor that holds NaN or infinity; None refuses such a tensor.
     """
 
     def __init__(self, checkpoint: Checkpoint, infos: Mapping[str, TensorInfo]) -> None:
         self.checkpoint, self.infos = checkpoint, dict(infos)
+        self.not_finite: list[str] | None = None
 
     def __getitem__(self, name: str) -> "NDArray[np.float32]":
         """The tensor as a float32 array of its own.
@@ -42,7 +44,7 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
             KeyError: the model has no such tensor.
             CheckpointError: it holds NaN or infinity, or the file changed.
         """
-        return self.checkpoint.read(self.infos[name])
+        return self.checkpoint.read(self.infos[name], self.not_finite)
 
     def __contains__(self, name: object) -> bool:
         return name in self.infos

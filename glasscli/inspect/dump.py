@@ -121,7 +121,7 @@ def dump_attention(
     check_size(loaded.config, stop - first, stop, len(wanted))
     cache = loaded.model.new_cache(stop)
     if first:
-        loaded.model(ids[:first], cache, last_only=True)
+        _read_before(loaded, ids[:first], cache)
     trace = _traced(loaded, ids[first:stop], cache, wanted)
     return replace(_dump(loaded, prompt, ids[:stop], "prefill", first, trace), n_prompt=len(ids))
 
@@ -144,7 +144,7 @@ def dump_decode(
     check_size(loaded.config, len(ids) - start, len(ids), len(wanted))
     cache = loaded.model.new_cache(len(ids))
     if start:
-        loaded.model(ids[:start], cache, last_only=True)
+        _read_before(loaded, ids[:start], cache)
     steps = [_traced(loaded, [token_id], cache, wanted) for token_id in ids[start:]]
     dump = _dump(loaded, prompt, ids, "decode", start, [join_steps(parts) for parts in zip(*steps, strict=True)])
     chosen = tuple(token_of(loaded.tokenizer, token_id) for token_id in new_ids)
@@ -201,6 +201,11 @@ def first_not_finite(trace: LayerTrace) -> str | None:
         if not np.isfinite(seen).all():
             return name
     return None
+
+
+def _read_before(loaded: "LoadedModel", ids: Sequence[int], cache: KVCache) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):  # as below
+        loaded.model(ids, cache, last_only=True)
 
 
 def _traced(loaded: "LoadedModel", ids: Sequence[int], cache: KVCache, layers: Sequence[int]) -> list[LayerTrace]:

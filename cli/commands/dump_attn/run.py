@@ -27,7 +27,7 @@ def run_dump(options: Options) -> None:
     for step in options.steps:
         if step != "jacobian":
             find_step(step)
-    loaded = load_model(options.model)
+    loaded = load_model(options.model, any_numbers=True)  # a layer that is sound can be looked at
     for step in options.steps:
         if step != "jacobian":
             check_step(step, loaded.config)
@@ -85,7 +85,7 @@ def write_on(options: Options, loaded: LoadedModel, ids: Sequence[int]) -> list[
     from glasscli.generation.loop import generate
     from glasscli.generation.sampling import SamplingParams
 
-    params = SamplingParams(temperature=0.0) if options.seed is None else SamplingParams()
+    params = SamplingParams(temperature=0.0) if options.seed is None else SamplingParams.of(loaded.defaults)
     written = generate(loaded, ids, params=params, max_new_tokens=options.n_new, seed=options.seed or 0)
     new_ids = [step.token_id for step in written]
     if not new_ids:
