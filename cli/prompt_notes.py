@@ -17,7 +17,7 @@ def prompt_notes(
     special: bool = False,
     typed: bool = False,
     chat: bool = False,
-    unknown: bool = True,
+    continued: bool = True,
 ) -> list[str]:
     """The notes about one prompt, or about several, which are then numbered.
 
@@ -25,18 +25,18 @@ def prompt_notes(
         special: names of special tokens are read as those tokens.
         typed: the text stood on the command line, where `\\n` is seldom meant as two characters.
         chat: a template is put around each text.
-        unknown: also tell of what the tokenizer has no token for; it takes splitting the texts once more.
+        continued: a model reads the text and goes on; else its tokens are all that is wanted, and speak for themselves.
     """
     kinds: list[Callable[[str], str]] = []
-    if not special:
+    if continued and not special:
         kinds.append(lambda text: _names(tokenizer, text))
     if special and not chat:
         kinds.append(lambda text: _doubled(tokenizer, text))
-    if unknown and tokenizer.unknown_id is not None:
+    if continued and tokenizer.unknown_id is not None:
         kinds.append(lambda text: _unknown(tokenizer, text))
     if typed:
         kinds.append(escapes)
-    if not chat:
+    if continued and not chat:
         kinds.append(_space)
     said = []
     for kind in kinds:
@@ -63,7 +63,7 @@ def _which(numbers: Sequence[int], of: int) -> str:
 
 
 def _names(tokenizer: Tokenizer, text: str) -> str:
-    found = sorted(name for name in tokenizer.special_names if name in text)
+    found = tokenizer.special_in(text)
     if not found:
         return ""
     is_are, it = ("is", "it as a token") if len(found) == 1 else ("are", "them as tokens")

@@ -33,18 +33,23 @@ def prompt_lines(path: str) -> list[str]:
     Raises:
         UsageError: the file can't be read, has no lines, or is not UTF-8.
     """
-    text = text_of_file(path).replace("\r\n", "\n").removesuffix("\n")
+    text = file_text(path)
     if not text:
         raise UsageError(f"{'stdin' if path == STDIN else path}: is empty; expected one prompt a line")
-    return text.split("\n")
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
-def text_of_file(path: str) -> str:
-    """The text of a file (`-`: of stdin).
+def file_text(path: str | Path) -> str:
+    """All of a file (`-`: of stdin), as it is but for a byte-order mark.
 
     Raises:
-        UsageError: it can't be read, is longer than any prompt, or is not UTF-8.
+        UsageError: it can't be read, is not UTF-8, or is too long.
     """
+    path = str(path)
+    return decode(_read(path), "stdin" if path == STDIN else path)
+
+
+def _read(path: str) -> bytes:
     try:
         if path == STDIN:
             data = read_stdin()
@@ -54,7 +59,7 @@ def text_of_file(path: str) -> str:
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: can't be read ({getattr(error, 'strerror', None) or error})") from None
     check_length(data, path)
-    return decode(data, "stdin" if path == STDIN else path)
+    return data
 
 
 def read_stdin() -> bytes:
@@ -72,7 +77,7 @@ def read_stdin() -> bytes:
 def check_length(data: bytes, source: str) -> None:
     """Refuse what is longer than any prompt."""
     if len(data) > LONGEST:
-        raise UsageError(f"{source}: longer than {LONGEST // 1024**2} MiB, which is no prompt")
+        raise UsageError(f"{source}: longer than {LONGEST // 1024**2} MiB, the most that is read")
 
 
 def decode(data: bytes, source: str) -> str:

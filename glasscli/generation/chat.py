@@ -7,7 +7,7 @@ how much it may write is bounded. Jinja2 is an extra, imported here and only whe
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -53,10 +53,9 @@ def chat_ids(
         UsageError: as `chat_prompt`, or the template takes a name apart that must stay text.
     """
     messages = checked(messages)
-    names = sorted(tokenizer.special_names, key=len, reverse=True)
-    text = _filled(found, messages)
-    told = json.dumps(messages, ensure_ascii=False)
-    if parse_special or not any(name in told for name in names):
+    text, told = _filled(found, messages), "\n".join(_texts(messages))
+    names = sorted(tokenizer.special_in(told), key=len, reverse=True)
+    if parse_special or not names:
         return tokenizer.encode(text, parse_special=True, framed=False)
     unused = [c for c in NONCHARACTERS if c not in text and c not in told]
     if len(unused) < 2:
@@ -67,6 +66,15 @@ def chat_ids(
     if filled.replace(begin, "").replace(end, "") != text:
         raise UsageError("the chat template looks for a special token's name in the messages: leave that name out")
     return _in_pieces(filled, names, begin, end, tokenizer)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in `value`, keys aside."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)
 
 
 def _marked(value: Any, names: "re.Pattern[str]", begin: str, end: str) -> Any:

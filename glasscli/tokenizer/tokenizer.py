@@ -11,6 +11,7 @@ expression in it can make splitting slow; nothing in it is run.
 import codecs
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -156,6 +157,14 @@ class Tokenizer:
         """The id of a special or added token by its name, such as `<|endoftext|>`; None if there is none."""
         found: int | None = self._backend.token_to_id(name)
         return found if found in self.added_ids else None
+
+    def special_in(self, text: str) -> list[str]:
+        """The names of special tokens that stand in `text`, each once, in order."""
+        names = self.special_names
+        lengths, firsts = {len(name) for name in names}, "".join(map(re.escape, {name[0] for name in names if name}))
+        starts = [match.start() for match in re.finditer(f"[{firsts}]", text)] if firsts else []
+        found = (text[at : at + length] for at in starts for length in lengths)
+        return list(dict.fromkeys(name for name in found if name in names))
 
     def piece_bytes(self, token_id: int, first: bool = False) -> bytes:
         """The bytes of one token; of a special or added token, its name.

@@ -1,5 +1,6 @@
 """Chats beside transformers' `apply_chat_template`, text and tokens, over conversations drawn at random."""
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -29,9 +30,14 @@ def messages(system: str | None, turns: list[tuple[str, str]], last: str) -> lis
     return [*first, *pairs, turn("user", last)]
 
 
+@cache
+def transformers_tokenizer(name: str) -> PreTrainedTokenizerFast:
+    return PreTrainedTokenizerFast(tokenizer_object=chat_tokenizer(), chat_template=TEMPLATES[name], **MARKS)
+
+
 def compare(name: str, conversation: list[dict[str, Any]]) -> None:
     """The same text and the same tokens, or refused by both."""
-    theirs = PreTrainedTokenizerFast(tokenizer_object=chat_tokenizer(), chat_template=TEMPLATES[name], **MARKS)
+    theirs = transformers_tokenizer(name)
     found = ChatTemplates({"default": TEMPLATES[name]}, MARKS, name)
     asked: dict[str, Any] = {"add_generation_prompt": True, "return_dict": False}
     try:

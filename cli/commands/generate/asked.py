@@ -5,13 +5,15 @@ from dataclasses import dataclass, field
 
 from glasscli.checkpoint.chat_files import ChatTemplates
 from glasscli.checkpoint.checkpoint import Checkpoint, open_checkpoint
-from glasscli.checkpoint.load import LoadedModel, shipped_folder
+from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.console import write_json, write_text
+from glasscli.cli.models import model_path
 from glasscli.cli.prompt_notes import escapes, prompt_notes
-from glasscli.cli.prompt_text import STDIN, prompt_text, text_of_file
+from glasscli.cli.prompt_text import STDIN, file_text, prompt_text
 from glasscli.errors import UsageError
 from glasscli.generation.messages import Message, read_messages
+from glasscli.locate.need import Need
 from glasscli.tokenizer.tokenizer import Tokenizer
 
 
@@ -47,7 +49,7 @@ def said(options: Options) -> tuple[str | None, list[Message]]:
         before = []
         text: str | None = prompt_text(options.prompt)
     else:
-        before = read_messages(text_of_file(options.messages), options.messages)
+        before = read_messages(file_text(options.messages), options.messages)
         text = None if options.prompt is None else prompt_text(options.prompt)
     first = system_turn(options)
     if first and any(message["role"] == "system" for message in before):
@@ -112,7 +114,7 @@ def templates(checkpoint: Checkpoint) -> ChatTemplates:
 def show_prompt(options: Options) -> int:
     """Print what the model would read, and write nothing; the exit code. Loads no weights."""
     text, before = said(options)
-    checkpoint = open_checkpoint(options.model or shipped_folder())
+    checkpoint = open_checkpoint(model_path(options.model, Need.tokenizer, quiet=options.quiet))
     tokenizer = checkpoint.tokenizer()
     made = asked(options, checkpoint, tokenizer, text, before)
     if options.as_json:

@@ -1,8 +1,9 @@
 """`glass generate --prompts FILE`: several prompts, decoded together, told in order."""
 
 import sys
+from typing import NoReturn
 
-from glasscli.checkpoint.load import load_model
+from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.commands.generate.asked import Asked, asked, asked_notes, system_turn
 from glasscli.cli.commands.generate.batch_view import BatchJsonlView, BatchJsonView, BatchTextView
 from glasscli.cli.commands.generate.cut import cut_words
@@ -10,6 +11,7 @@ from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.commands.generate.prompts_line import PromptsLine
 from glasscli.cli.console import is_terminal, note
 from glasscli.cli.interrupts import watch_interrupts
+from glasscli.cli.models import load
 from glasscli.cli.prompt_text import prompt_lines
 from glasscli.errors import UsageError
 from glasscli.generation.batch import Batch, generate_batch
@@ -21,7 +23,7 @@ def run_batch(options: Options, path: str) -> int:
     if options.no_cache:
         raise UsageError("--no-cache is for one prompt: a batch is decoded through one cache")
     lines = prompt_lines(path)
-    loaded = load_model(options.model)
+    loaded = ablated(load(options.model, quiet=options.quiet), options.ablate, _no_mean)
     before = system_turn(options)
     made = [asked(options, loaded.checkpoint, loaded.tokenizer, line, before) for line in lines]
     try:
@@ -55,6 +57,10 @@ def run_batch(options: Options, path: str) -> int:
     return code
 
 
+def _no_mean() -> NoReturn:
+    raise UsageError("a mean is one over the prompt, and --prompts has several")
+
+
 def write(batch: Batch, view: BatchTextView | BatchJsonView | BatchJsonlView, line: PromptsLine) -> int:
     """Run all to their end or to Ctrl-C; each text is shown once it and all before it are done. The exit code."""
     shown = 0
@@ -85,7 +91,8 @@ def notes(batch: Batch, made: list[Asked], options: Options) -> list[str]:
     """What should be known before the texts."""
     cut = [(i + 1, run.prompt.n_dropped) for i, run in enumerate(batch.runs) if run.prompt.n_dropped]
     said = [f"prompt {number}: its oldest {dropped:,} tokens were cut" for number, dropped in cut]
-    return [*batch.loaded.notes, *asked_notes(options, batch.loaded, made), *said]
+    removed = [without_words(batch.loaded.removed)] if batch.loaded.removed else []
+    return [*batch.loaded.notes, *removed, *asked_notes(options, batch.loaded, made), *said]
 
 
 def view_of(batch: Batch, made: list[Asked], options: Options) -> BatchTextView | BatchJsonView | BatchJsonlView:

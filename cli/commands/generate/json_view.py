@@ -9,6 +9,7 @@ from glasscli.cli.commands.generate.asked import Asked
 from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.console import write_json
 from glasscli.config.writing import WritingDefaults
+from glasscli.dtypes import COMPUTED_IN
 from glasscli.errors import TokenizerError
 from glasscli.generation.continuation import Step
 from glasscli.generation.loop import Generation
@@ -125,12 +126,13 @@ def model_fields(loaded: LoadedModel) -> dict[str, Any]:
     """Which model it was."""
     config = loaded.config
     return {
-        "name": loaded.folder.resolve().name,
+        "name": loaded.checkpoint.name,
         "parameters": config.n_parameters,
         "layers": config.n_layers,
         "context": config.max_seq_len,
         "vocab_size": config.vocab_size,
-        "dtype": "float32",
+        "dtype": COMPUTED_IN,
+        "ablated": list(loaded.removed),
     }
 
 

@@ -26,7 +26,9 @@ class PromptsLine:
             return
         self._last = now
         n_done = sum(run.finish_reason is not None for run in self._batch.runs)
-        line = f"{n_done:,} of {len(self._batch.runs):,} prompts done, {self._n_tokens:,} tokens"
+        line = f"{n_done:,} of {len(self._batch.runs):,} prompts done, {self._n_tokens:,} tokens"[
+            : None if self._n_tokens > 1 else -1
+        ]
         line = line[: width(sys.stderr) - 1]
         write_raw_stderr("\r" + line.ljust(self._shown))
         self._shown = len(line)

@@ -1,18 +1,21 @@
 """One text, shown token by token: as text, as a table of choices, or as JSON."""
 
 import sys
+from functools import partial
 from typing import Protocol
 
-from glasscli.checkpoint.load import LoadedModel, load_model
+from glasscli.checkpoint.load import LoadedModel
+from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.commands.generate.asked import Asked, asked, asked_notes, said
 from glasscli.cli.commands.generate.cut import cut_words
 from glasscli.cli.commands.generate.options import Options, Show
 from glasscli.cli.console import is_terminal, note, use_color
 from glasscli.cli.interrupts import watch_interrupts
+from glasscli.cli.models import load
 from glasscli.errors import UsageError
 from glasscli.generation.continuation import Step
 from glasscli.generation.loop import Generation, generate
-from glasscli.generation.prompts import ContextError
+from glasscli.generation.prompts import ContextError, read_prompt
 
 
 class View(Protocol):
@@ -34,9 +37,10 @@ class View(Protocol):
 def run_single(options: Options) -> int:
     """Write one text; the exit code."""
     text, before = said(options)
-    loaded = load_model(options.model)
+    loaded = load(options.model, quiet=options.quiet)
     made = asked(options, loaded.checkpoint, loaded.tokenizer, text, before)
     try:
+        loaded = ablated(loaded, options.ablate, partial(_ids, options, loaded, made))
         run = generate(
             loaded,
             made.prompt,
@@ -59,6 +63,10 @@ def run_single(options: Options) -> int:
     if not (options.quiet or options.for_machines):
         tell_numbers(run, options)
     return code
+
+
+def _ids(options: Options, loaded: LoadedModel, made: Asked) -> tuple[int, ...]:
+    return read_prompt(loaded, made.prompt, options.overflow, options.special).token_ids
 
 
 def write(run: Generation, view: View) -> int:
@@ -99,6 +107,8 @@ def notes(run: Generation, made: Asked, options: Options) -> list[str]:
     """What should be known before the text."""
     dropped = run.prompt.n_dropped
     remarks = [*run.loaded.notes, *asked_notes(options, run.loaded, [made])]
+    if run.loaded.removed:
+        remarks.append(without_words(run.loaded.removed))
     if dropped:
         kept, context = len(run.prompt.token_ids), run.loaded.config.max_seq_len
         remarks.append(
