@@ -27,7 +27,7 @@ from glasscli.model.decode import Decoder
 from glasscli.model.ops import norm
 from glasscli.model.places import At, untouched
 from glasscli.model.rope import Rotations, frequencies, rotate, rotations_at
-from glasscli.model.weights import BlockWeights, load_weights
+from glasscli.model.weights import BlockWeights, Weights, load_weights
 
 if TYPE_CHECKING:
     from glasscli.inspect.trace import Trace
@@ -47,11 +47,11 @@ class Llama:
         weights: its weights, arranged for computing.
     """
 
-    def __init__(self, config: ModelConfig, tensors: Mapping[str, Array]) -> None:
-        """Take float32 `tensors` by the names in their file, already checked against `config`."""
+    def __init__(self, config: ModelConfig, tensors: Mapping[str, Array] | Weights) -> None:
+        """Take float32 `tensors` by the names in their file, already checked against `config`; or arranged ones."""
         self.config = config
         self.layout = layout_of(config)
-        self.weights = load_weights(config, tensors)
+        self.weights = tensors if isinstance(tensors, Weights) else load_weights(config, tensors)
         ropes = [rope for rope in dict.fromkeys(config.ropes) if rope is not None]
         self._frequencies = {rope: frequencies(rope, config.head_dim) for rope in ropes}
         self._scratch = threading.local()

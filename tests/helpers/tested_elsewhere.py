@@ -35,6 +35,11 @@ ELSEWHERE = (
         "three files of one engine's rules, compared with sizes that it logged",
         ("budget/engines/vllm/groups", "budget/engines/vllm/rules"),
     ),
+    Elsewhere(
+        "lesson/test_chapters.py",
+        "chapters are told as a whole, each on several models and texts",
+        ("lesson/chapters/", "lesson/parts", "lesson/room"),
+    ),
     Elsewhere("budget/test_transformers_truth.py", "compared with live caches", ("budget/engines/transformers",)),
     Elsewhere("budget/test_models.py", "tables that the names lead to", ("budget/model_facts", "budget/describe")),
     Elsewhere("budget/test_devices.py", "the table of devices", ("budget/device_facts",)),
@@ -145,7 +150,6 @@ ELSEWHERE = (
         ("model/block", "model/llama", "model/weights"),
     ),
     Elsewhere("inspect/test_trace.py", "each place is looked at and edited", ("model/places",)),
-    Elsewhere("quality/test_trial.py", "one of the things tried", ("quality/merged",)),
     Elsewhere(
         "specs/test_every_spec.py",
         "every spec obeys the same rules, tried on all of them in turn",
