@@ -17,7 +17,6 @@ def prompt_notes(
     special: bool = False,
     typed: bool = False,
     chat: bool = False,
-    continued: bool = True,
 ) -> list[str]:
     """The notes about one prompt, or about several, which are then numbered.
 
@@ -25,18 +24,17 @@ def prompt_notes(
         special: names of special tokens are read as those tokens.
         typed: the text stood on the command line, where `\\n` is seldom meant as two characters.
         chat: a template is put around each text.
-        continued: a model reads the text and goes on; else its tokens are all that is wanted, and speak for themselves.
     """
     kinds: list[Callable[[str], str]] = []
-    if continued and not special:
+    if not special:
         kinds.append(lambda text: _names(tokenizer, text))
     if special and not chat:
         kinds.append(lambda text: _doubled(tokenizer, text))
-    if continued and tokenizer.unknown_id is not None:
+    if tokenizer.unknown_id is not None:
         kinds.append(lambda text: _unknown(tokenizer, text))
     if typed:
         kinds.append(escapes)
-    if continued and not chat:
+    if not chat:
         kinds.append(_space)
     said = []
     for kind in kinds:

@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from typing import Annotated
 
-from glasscli.cli.console import Color, is_terminal, note, write_json
+from glasscli.cli.console import Color, is_terminal, write_json
 from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, argument, option
 from glasscli.errors import UsageError
 
@@ -38,7 +38,6 @@ def run(options: Options) -> int:
     """Show the tokens of a text; the exit code."""
     from glasscli.checkpoint.checkpoint import open_checkpoint
     from glasscli.cli.models import model_path
-    from glasscli.cli.prompt_notes import prompt_notes
     from glasscli.cli.prompt_text import prompt_text
     from glasscli.locate.need import Need
     from glasscli.tokenizer.merges import merges
@@ -48,9 +47,6 @@ def run(options: Options) -> int:
         raise UsageError('no text. Give one: glass tokenize "Once upon a time", or pipe one in.')
     text = prompt_text(options.text)
     tokenizer = open_checkpoint(model_path(options.model, Need.tokenizer, quiet=options.quiet)).tokenizer()
-    if not options.quiet:
-        for remark in prompt_notes(tokenizer, [text], special=options.special, continued=False):
-            note(remark)
     tokens = tokenize(tokenizer, text, parse_special=options.special)
     words = merges(tokenizer, text, parse_special=options.special) if options.merges else None
     if options.as_json:
