@@ -63,3 +63,10 @@ def test_a_gguf_tells_it_once(tmp_path: Path) -> None:
     notes: list[str] = []
     assert np.array_equal(read(source, notes), values)
     assert len(notes) == 1
+
+
+def test_steps_behind_it_are_refused(folder: Path) -> None:
+    for form in ([], ["--json"]):
+        ran = glass("dump-attn", "-m", str(folder), "a cat", "--step", "logits", *form)
+        assert (ran.code, ran.out) == (1, "")
+        assert "logits holds NaN or infinity" in ran.err or "first step with NaN" in ran.err
