@@ -104,6 +104,14 @@ class TestHeadCounts:
         text = glass("kv-budget", "--hq", str(heads), "--hkv", "1", "--ctx", "1000000007")
         assert text.code == 0
 
+    def test_numbers_with_commas_as_screens_print_them(self) -> None:
+        said = budget(
+            *("--hq", "1,024", "--hkv", "1,024", "--layers", "1,000", "--batch", "1,000", "--ctx", "131,072"),
+            *("--engine", "vllm", "-s", "max_num_batched_tokens=16,384", "--prefix-shared", "1,024"),
+        )
+        assert (said["hq"], said["n_layers"], said["batch"], said["tokens"]) == (1024, 1000, 1000, 131072)
+        assert said["prefix_shared"] == 1024
+
     @pytest.mark.parametrize("ctx", ["8k", "8K", "8192", "8_192", "8192,8192"])
     def test_ways_to_write_a_context(self, ctx: str) -> None:
         assert budget("--hq", "32", "--hkv", "8", "--ctx", ctx)["tokens"] == 8192

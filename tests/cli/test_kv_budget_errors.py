@@ -50,6 +50,8 @@ def refused(*args: str, code: int = 2) -> str:
         (("--hq", "8", "--tp", "99999999"), "--tp 99999999: at most 65,536"),
         (("--hq", "8", "--budget", "24 parsecs"), "--budget: '24 parsecs'"),
         (("--hq", "8", "--budget", "0"), "less than one byte"),
+        (("--hq", "8", "--budget", "80"), "--budget: '80' has no unit. Write 80GiB"),
+        (("--hq", "8", "--ctx", "202,752"), "--tokens: '202,752' may be one number or several"),
         (("--hq", "8", "--bandwidth", "fast"), "--bandwidth: 'fast'"),
         (("--hq", "8", "--dtype", "f17"), "--dtype: 'f17'"),
         (("--hq", "8", "--k-dtype", ""), "--k-dtype: ''"),

@@ -12,7 +12,7 @@ from glasscli.budget.subjects import MOST_LAYERS, Heads, Subject, divisors_near
 from glasscli.cli.commands.kv_budget.options import Options
 from glasscli.dtypes import dtype_named
 from glasscli.errors import UsageError
-from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_counts
+from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_count, parse_counts
 
 CONTEXTS = (1024, 8192, 32768, 131072)
 BANDWIDTH = "3.35TB/s"  # an H100 SXM's
@@ -24,12 +24,16 @@ def count(option: str, text: str | None, default: int = 1, most: int = LARGEST) 
     """The whole number that `option` was given, from 1 to `most`."""
     if text is None:
         return default
-    counts = counts_of(option, [text])
-    if len(counts) != 1:
-        raise UsageError(f"{option} takes one number, found {text!r}")
-    if counts[0] > most:
+    try:
+        found = parse_count(text)
+    except UsageError as error:
+        counts = text.split(",")
+        if len(counts) > 1 and all(part.strip() for part in counts):
+            raise UsageError(f"{option} takes one number, found {text!r}") from None
+        raise UsageError(f"{option}: {error}") from None
+    if found > most:
         raise UsageError(f"{option} {text}: at most {most:,}")
-    return counts[0]
+    return found
 
 
 def counts_of(option: str, texts: list[str]) -> tuple[int, ...]:
