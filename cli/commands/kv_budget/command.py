@@ -1,11 +1,13 @@
 """`glass kv-budget`: how big is the KV cache? Parse, ask the library, show."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from glasscli.budget.answers import Answer, answer
 from glasscli.budget.emit import command_line
+from glasscli.budget.engines import servers
 from glasscli.budget.model_facts import MODELS, Model
 from glasscli.budget.models import AS_OF
 from glasscli.budget.questions import Settings
@@ -162,16 +164,27 @@ def run_sweep(options: Options, settings: Settings, subjects: list[Subject], ava
 
 
 def run_emit(options: Options, settings: Settings, subject: Subject, available: int | None) -> int:
-    """The plan as the engine's command line; on stderr, what it will need."""
+    """The plan as the engine's command line; on stderr, what it will need, and whether that is there.
+
+    Of a budget the cache gets what the plan needs: the weights need their share of a device, too.
+    """
     assert options.emit is not None
+    settings = replace(settings, options=servers()[options.emit].told(settings))
     answered = answer(subject, settings, available)
     model = parse.loadable(options)
     usual = "" if subject.layout.kv_dtype_hint else subject.layout.dtype  # what an engine left to itself takes
-    words = command_line(options.emit, settings, answered.main, usual, model, available)
+    given = None if answered.fit is None else min(answered.fit.pool, answered.fit.budget_bytes)
+    words = command_line(options.emit, settings, answered.main, usual, model, given)
     console.write(shlex.join(words))
     if not options.quiet:
+        for text in answered.main.warnings:
+            note(text)
         need = format_bytes(answered.main.per_rank.bytes)
         note(f"{need} of cache on a rank for {settings.batch:,} × {settings.main:,} tokens ({settings.engine})")
+    if answered.fit is not None and not options.require_fit:
+        said = "fits" if answered.fit.fits else "does not fit"
+        need, there = format_bytes(answered.fit.pool), format_bytes(answered.fit.budget_bytes)
+        note(f"{need} needed of {there} on a rank: {said}")
     return verdict(options, answered)
 
 
