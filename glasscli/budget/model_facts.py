@@ -42,7 +42,7 @@ def gemma4(layers: int, heads: int, kv_heads: int, hidden: int, positions: int, 
     """Gemma 4: sliding layers of `head_dim` 256, global layers of 512, every fifth or sixth global."""
     every = more.pop("every")
     types = [FULL if (i + 1) % every == 0 else "sliding_attention" for i in range(layers)]
-    fixed = {"head_dim": 256, "global_head_dim": 512, "layer_types": types}
+    fixed = {"head_dim": 256, "global_head_dim": 512, "layer_types": types, "num_kv_shared_layers": 0}
     return dense("gemma4_text", layers, heads, kv_heads, hidden, positions) | fixed | more
 
 

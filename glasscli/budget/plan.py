@@ -59,6 +59,12 @@ class Budget:
     warnings: tuple[str, ...] = ()
     edition: str = ""
 
+    @property
+    def beyond(self) -> bool:
+        """Whether the model was not made for such a length; if so, the first of the warnings says it."""
+        most = self.request.layout.max_positions
+        return most is not None and self.request.tokens > most
+
 
 def plan(request: Request) -> Budget:
     """Size a request.

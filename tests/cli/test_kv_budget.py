@@ -66,7 +66,13 @@ class TestHeadCounts:
         ],
     )
     def test_how_heads_split_over_ranks(self, hq: int, hkv: int, says: str) -> None:
-        assert says in glass("kv-budget", "--hq", str(hq), "--hkv", str(hkv)).out
+        assert says in glass("kv-budget", "--hq", str(hq), "--hkv", str(hkv), "-v").out
+        assert "split" not in glass("kv-budget", "--hq", str(hq), "--hkv", str(hkv)).out
+
+    def test_the_formula_is_true_on_ranks_that_copy(self) -> None:
+        out = glass("kv-budget", "--hq", "32", "--hkv", "8", "--tp", "16", "--ctx", "8k").out
+        assert "2 × 32 layers × 8 KV heads × 128 dims × 2 B (f16) = 131,072 B = 128 KiB" in out
+        assert "one copy would be 1 GiB, all ranks keep 2 GiB" in out.replace("\n" + " " * 15, " ")
 
     def test_one_head(self) -> None:
         assert [v["kind"] for v in budget("--hq", "1", "--hkv", "1", "--ctx", "1")["variants"]] == ["MHA"]

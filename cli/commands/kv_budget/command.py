@@ -100,10 +100,10 @@ def run_model(options: Options, settings: Settings, subject: Subject) -> int:
     if options.as_json:
         console.write_json(data.document(answered, bandwidth))
     elif options.as_csv:
-        data.show_csv([answered])
+        data.show_csv([answered], options.verbose)
     else:
         page = Page.of_stdout(options.color)
-        page.show(model_screen(page, answered, bandwidth, said_of_model(options, settings), options.quiet))
+        page.show(model_screen(page, answered, bandwidth, said_of_model(options, settings)))
     return verdict(options, answered)
 
 
@@ -120,12 +120,12 @@ def run_heads(options: Options, settings: Settings, heads: Heads) -> int:
     if options.as_json:
         console.write_json(data.heads_document(heads, variants, answers, bandwidth))
     elif options.as_csv:
-        data.show_csv(answers)
+        data.show_csv(answers, options.verbose)
     else:
         page = Page.of_stdout(options.color)
         shipped = Settings(tokens=(512,), k_dtype="f32", v_dtype="f32").budget(from_name("glass-1m"))
         shown = HeadsShown(heads, variants, answers, bandwidth, shipped, said_of_heads(options))
-        page.show(heads_screen(page, shown, options.quiet))
+        page.show(heads_screen(page, shown))
     return verdict(options, chosen)
 
 
@@ -140,10 +140,10 @@ def run_compare(options: Options, settings: Settings) -> int:
         models = [data.document(answered, bandwidth) for answered in answers]
         console.write_json({"schema": data.SCHEMA, "models": models})
     elif options.as_csv:
-        data.show_csv(answers)
+        data.show_csv(answers, options.verbose)
     else:
         page = Page.of_stdout(options.color)
-        page.show(compare_screen(page, answers, said_of_model(options, settings), options.quiet))
+        page.show(compare_screen(page, answers, said_of_model(options, settings)))
     return max(verdict(options, answered) for answered in answers)
 
 

@@ -38,7 +38,9 @@ def engine_name(name: str, names: Callable[[], Iterable[str]], help: str, group:
 
 TOKENS = "Tokens held per sequence; 8k = 8192 [default: 1k,8k,32k,128k, or what the model was made for]."
 DTYPE = "Of K and V: f16, bf16, fp8, q8_0, q4_0 … [default: the model's, f16 with --hq]."
-BANDWIDTH = "Memory bandwidth per rank, for the time of a step [default: 3.35TB/s]."
+CSV = "One CSV table and nothing else: a row a context, with -v a row for each kind of layer."
+VERBOSE = "All there is to say: a decode step, other types, how the engine allocates."
+BANDWIDTH = "Memory bandwidth per rank: show the time of a decode step [with -v: 3.35TB/s]."
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,7 @@ class Options:
     sweep: Annotated[bool, option("--sweep", "Plot the bytes over the context.", Group.view)] = False
     axis: Annotated[Axis, option("--axis", "The scales of --sweep.", Group.view)] = Axis.log
     as_json: Json = False
-    as_csv: Annotated[bool, option("--csv", "One CSV table and nothing else.", Group.output)] = False
+    as_csv: Annotated[bool, option("--csv", CSV, Group.output)] = False
+    verbose: Annotated[bool, option("-v --verbose", VERBOSE, Group.view)] = False
     quiet: Quiet = False
     color: ColorOption = Color.auto

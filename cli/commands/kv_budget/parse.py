@@ -17,7 +17,13 @@ from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_count, p
 CONTEXTS = (1024, 8192, 32768, 131072)
 BANDWIDTH = "3.35TB/s"  # an H100 SXM's
 # Options of which at most one may be given.
-APART = (("--json", "--csv", "--emit"), ("--sweep", "--emit"), ("--sweep", "--require-fit"), ("--compare", "--emit"))
+APART = (
+    ("--json", "--csv", "--emit"),
+    ("--sweep", "--emit"),
+    ("--sweep", "--require-fit"),
+    ("--compare", "--emit"),
+    ("--quiet", "--verbose"),
+)
 
 
 def count(option: str, text: str | None, default: int = 1, most: int = LARGEST) -> int:
@@ -105,6 +111,8 @@ def given_forms(options: Options) -> dict[str, bool]:
         "--sweep": options.sweep,
         "--require-fit": options.require_fit,
         "--compare": options.compare is not None,
+        "--quiet": options.quiet,
+        "--verbose": options.verbose,
     }
 
 
