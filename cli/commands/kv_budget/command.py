@@ -23,6 +23,7 @@ from glasscli.cli.commands.kv_budget.said import said_of_heads, said_of_model
 from glasscli.cli.commands.kv_budget.sweep_screen import MOST, n_columns, sweep_screen
 from glasscli.cli.console import note
 from glasscli.cli.page.page import Page
+from glasscli.config.families.refusals import AS_PLAIN, UnknownTypeError
 from glasscli.config.source import read_config, title_of
 from glasscli.errors import ConfigError, GlassError, UsageError
 from glasscli.units import format_bytes
@@ -63,19 +64,26 @@ def answer_to(options: Options) -> int:
     if options.compare is not None:
         return run_compare(options, settings)
     name = options.config or options.model or ""
-    subject = subject_of(name, settings.engine, path=options.config is not None)
+    subject = subject_of(name, options, settings.engine, path=options.config is not None)
     return run_model(options, parse.shortened(options, settings, subject), subject)
 
 
-def subject_of(name: str, engine: str, path: bool) -> Subject:
-    """The model called `name`, or described by the file at `name`."""
+def subject_of(name: str, options: Options, engine: str, path: bool) -> Subject:
+    """The model called `name`, or described by the file at `name`; what had to be assumed of it is never unsaid."""
     if not path:
         return from_name(name, engine)
+    title = "" if name == "-" else title_of(name)
     try:
-        return from_config(settings_at(name), engine, "" if name == "-" else title_of(name))
+        subject = from_config(settings_at(name), engine, title, assume_plain=options.assume_plain)
     except ConfigError as error:
         prefix = "" if str(error).startswith((name, "standard input")) else f"{parse.where(name)}: "
-        raise ConfigError(f"{prefix}{error}", error.field) from None
+        hint = "\nIf its attention is plain, say so: --assume-plain" if isinstance(error, UnknownTypeError) else ""
+        raise ConfigError(f"{prefix}{error}{hint}", error.field) from None
+    if options.quiet or options.as_csv:  # neither shows notes
+        for text in subject.layout.notes:
+            if text.endswith(AS_PLAIN):
+                note(f"{parse.where(name)}: {text}")
+    return subject
 
 
 def settings_at(where: str) -> dict[str, Any]:
@@ -132,7 +140,7 @@ def run_heads(options: Options, settings: Settings, heads: Heads) -> int:
 def run_compare(options: Options, settings: Settings) -> int:
     """Several models side by side."""
     available, bandwidth = parse.size("--budget", options.budget), parse.bandwidth(options)
-    subjects = [subject_of(name, settings.engine, path) for name, path in parse.compared(options)]
+    subjects = [subject_of(name, options, settings.engine, path) for name, path in parse.compared(options)]
     if options.sweep:
         return run_sweep(options, settings, subjects, available)
     answers = [answer(subject, settings, available) for subject in subjects]

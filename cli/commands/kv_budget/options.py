@@ -71,6 +71,10 @@ class Options:
         bool, option("--list", "List the models that have a name, with their sources.", Group.model)
     ] = False
 
+    assume_plain: Annotated[
+        bool, option("--assume-plain", "Take a model_type that is not known for plain attention.", Group.model)
+    ] = False
+
     tokens: Annotated[list[str] | None, text("--tokens --ctx", "N,…", TOKENS, Group.size)] = None
     batch: Annotated[str | None, text("--batch", "N", "Sequences held at once [default: 1].", Group.size)] = None
     dtype: Annotated[str | None, text("--dtype", "TYPE", DTYPE, Group.size)] = None
