@@ -85,3 +85,13 @@ def test_a_name_nobody_knows_is_refused_with_the_list(name: str) -> None:
 def test_an_empty_row_takes_nothing() -> None:
     assert row_bytes("q8_0", 0, 8) == 0
     assert row_bytes("q8_KV", 128, 0) == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["fp8_e4m3", "fp8_e5m2", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_inc", "float8_e4m3fn", "torch.float8_e5m2", "e5m2"],
+)
+def test_names_that_engines_give_to_one_byte(name: str) -> None:
+    """vLLM's --kv-cache-dtype (fp8_e4m3fnuz on AMD, fp8_inc on Gaudi) and torch's dtypes."""
+    assert dtype_named(name).name == "fp8"
+    assert row_bytes(name, 128, 8) == 1024

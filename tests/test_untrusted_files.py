@@ -10,6 +10,7 @@ from helpers.random_llama import settings, shapes
 
 from glasscli.checkpoint.shards import list_tensors
 from glasscli.errors import CheckpointError
+from glasscli.untrusted_files import disguise
 
 
 @pytest.mark.parametrize(
@@ -83,3 +84,19 @@ def test_loops_and_dead_ends_of_links(make_model_folder: MakeFolder) -> None:
     (folder / "model.safetensors").unlink()
     (folder / "model.safetensors").symlink_to("nowhere")
     assert "there is no such file" in refused(folder)
+
+
+def test_a_download_cache_leads_to_its_blobs_and_nowhere_else(tmp_path: Path) -> None:
+    repo = tmp_path / "models--someone--llama"
+    snapshot = write_folder(repo / "snapshots" / "0123abc")
+    (repo / "refs").mkdir()
+    secret = repo / "refs" / "main"
+    (snapshot / "model.safetensors").rename(secret)
+    (snapshot / "model.safetensors").symlink_to(secret)
+    assert "link to a file outside" in refused(snapshot)
+
+
+@pytest.mark.parametrize("magic", [b"\x1f\x8b\x08\x00", b"BZh9", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd\x04"])
+def test_a_compressed_file_is_called_one(magic: bytes) -> None:
+    """gzip, bzip2, xz and zstandard, by the numbers their formats begin with."""
+    assert disguise(magic + bytes(100), 104) == "is compressed; unpack it first"

@@ -240,3 +240,10 @@ def test_states_may_be_asked_for_in_another_dtype() -> None:
     conv = 36 * 3 * (2 * 16 * 128 + 32 * 128) * 2
     assert plan(Request(HYBRID, 0)).bytes_total == conv + state * 4
     assert plan(Request(HYBRID, 0, state_dtype="bf16")).bytes_total == conv + state * 2
+
+
+def test_a_common_prefix_is_shared_in_whole_pages() -> None:
+    """40 tokens are 3 pages of 16; of a prefix of 20 only the first page is full: 16 rows once, 32 for each of two."""
+    paged = Request(LLAMA_8B, 40, 2, prefix_shared=20, options={"block_size": 16})
+    assert plan(paged).bytes_total == (16 + 2 * 32) * 131072
+    assert plan(Request(LLAMA_8B, 40, 2, prefix_shared=20)).bytes_total == (20 + 2 * 20) * 131072

@@ -203,3 +203,17 @@ def test_a_gpt_neox_with_its_head_under_the_first_name(tmp_path: Path) -> None:
     loaded = load_model(write_folder(tmp_path / "early", given, early, byte_level(257, bos=False)))
     expected = Llama(ModelConfig.from_dict(given), weights)([5, 6, 7])
     np.testing.assert_array_equal(loaded.model([5, 6, 7]), expected)
+
+
+def test_a_head_that_differs_in_one_number_is_another_head(make_model_folder: MakeFolder) -> None:
+    folder = make_model_folder()
+    config = json.loads((folder / "config.json").read_text())
+    weights = tensors(config)
+    weights["lm_head.weight"] = weights["model.embed_tokens.weight"].copy()
+    write_folder(folder, config, weights)
+    assert load_model(folder).config.tied
+    weights["lm_head.weight"][7, 3] += 1
+    write_folder(folder, config, weights)
+    loaded = load_model(folder)
+    assert not loaded.config.tied
+    assert any("lm_head.weight differs" in note for note in loaded.notes)

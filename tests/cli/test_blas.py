@@ -35,3 +35,15 @@ def test_a_large_model_leaves_the_choice_to_the_user(tmp_path: Path) -> None:
             file.truncate(blas.SMALL_BYTES // 2 + 1)  # a hole: takes no room on the disk
     blas.pin_threads(tmp_path)
     assert threads() == {"2"}
+
+
+def test_where_a_large_model_begins_and_whom_it_concerns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """50 million float32 numbers; OpenBLAS, OpenMP, MKL and Apple's Accelerate each have a variable of their own."""
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+    for n_bytes, found in ((4 * 50_000_000, "1"), (4 * 50_000_000 + 1, "2")):
+        for name in names:
+            monkeypatch.setenv(name, "2")
+        with (tmp_path / "model.safetensors").open("wb") as file:
+            file.truncate(n_bytes)
+        blas.pin_threads(tmp_path)
+        assert [os.environ[name] for name in names] == [found] * 4

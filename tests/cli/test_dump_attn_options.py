@@ -210,3 +210,19 @@ def test_help_ends_with_examples_that_work(tmp_path: Path, monkeypatch: pytest.M
     for example in examples:
         assert glass(*shlex.split(example)).code == 0, example
     assert (tmp_path / "attention.html").is_file()
+
+
+def test_options_that_would_say_nothing_are_refused_even_where_they_are_zero() -> None:
+    assert "--names" in dump_attn("--what-if", "no-scale", "--names", "tl", "--json", "ab").err
+    assert "--seed draws new tokens: give --new N too." in dump_attn("--seed", "0", "ab").err
+
+
+def test_a_csv_file_that_would_be_too_long_is_told_of_binary_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glasscli.export.table.MAX_CSV_ROWS", 10)
+    ran = dump_attn("abcdef", "-o", str(tmp_path / "out.csv"))
+    assert ran.code == 2
+    assert "lines of CSV" in ran.err
+    assert "Try -o FILE.npz" in ran.err
+    assert not (tmp_path / "out.csv").exists()

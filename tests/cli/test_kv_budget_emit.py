@@ -71,6 +71,11 @@ class TestEmit:
         refused = glass(*args, "llama.cpp", "-s", "kv_pad=32")
         assert (refused.code, refused.err) == (1, "glass: llama.cpp's command line has no flag for kv_pad\n")
 
+    def test_a_prefix_that_is_to_be_shared_is_asked_for(self) -> None:
+        args = ("kv-budget", "--model", "llama-3.1-8b", "--batch", "4", "--ctx", "8k", "-q", "--emit", "vllm")
+        assert "--enable-prefix-caching" in glass(*args, "--prefix-shared", "1k").out
+        assert "prefix" not in glass(*args).out
+
     def test_a_checkpoint_that_fixes_its_cache_is_told_of_another(self, tmp_path: Path) -> None:
         """Left to itself (auto), vLLM takes the checkpoint's fp8."""
         path = tmp_path / "config.json"

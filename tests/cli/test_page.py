@@ -91,3 +91,16 @@ def test_the_palette_is_near_what_it_stands_for(name: str) -> None:
     assert style.paint("x", name) == f"\x1b[38;5;{nearest}mx\x1b[0m"
     assert style.paint("x", name, truecolor=True) == f"\x1b[38;2;{red};{green};{blue}mx\x1b[0m"
     assert set(style.PALETTE) == {*style.KV_TINTS, *style.RAMP}
+
+
+def test_every_character_that_steers_a_terminal_is_shown_and_not_sent() -> None:
+    """C0, DEL, C1; marks of direction, embeddings, overrides and isolates (UAX #9); separators; half surrogates."""
+    steering = [*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, 0x2028, 0x2029, 0xFEFF]
+    steering += [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xD800, 0xDFFF]
+    for code in steering:
+        shown = printable(f"a{chr(code)}b")
+        assert shown.isascii()
+        assert shown.startswith("a\\")
+        assert f"{code:02x}" in shown
+    for text in ("é日本🙂", "a b", "\u00a0", "\u2065"):
+        assert printable(text) == text or not text.isprintable()

@@ -87,3 +87,22 @@ def test_what_reformer_does_past_a_chunk_is_refused() -> None:
     with pytest.raises(ConfigError) as refusal:
         HiddenStates(256, known=64).tensors(65)
     assert refusal.value.field == "lsh_attn_chunk_length"
+
+
+def test_a_layer_of_several_stops_growing_with_its_longest_window() -> None:
+    short, long = SlidingAttention(2, 8, 8, 16), SlidingAttention(2, 8, 8, 64)
+    assert Several((short, long)).window == Several((long, short)).window == 64
+    assert Several((CrossAttention(2, 8, 8),)).window is None
+
+
+def test_a_window_as_long_as_the_model_s_positions_never_slides() -> None:
+    window = SlidingAttention(2, 8, 8, 4096)
+    assert window.traits(8, 4097) == ("GQA", "window")
+    assert window.traits(8, 4096) == ("GQA",)
+    assert window.traits(8, None) == ("GQA", "window")
+
+
+def test_a_learnt_prompt_is_common_to_sequences_that_share_anything() -> None:
+    prompt = Prefix(2, 8, 8, 30)
+    assert prompt.shared_rows(0, 30, tokens=100, prefix=10) == 30
+    assert prompt.shared_rows(1, 30, tokens=100, prefix=0) == 0
