@@ -26,6 +26,7 @@ from glasscli.cli.page.page import Page
 from glasscli.config.families.refusals import AS_PLAIN, UnknownTypeError
 from glasscli.config.source import read_config, title_of
 from glasscli.errors import ConfigError, GlassError, UsageError
+from glasscli.export.curves import write_curves
 from glasscli.units import format_bytes
 
 EPILOG = f"""\b
@@ -38,7 +39,7 @@ Examples:
   glass kv-budget --config path/to/config.json --budget 24GiB --batch 4
   glass kv-budget --config model-Q4_K_M.gguf --ctx 32k
   glass kv-budget --model deepseek-v3 --engine vllm --tp 8 --batch 64
-  glass kv-budget --compare llama-2-70b,llama-3.1-70b,gemma-3-27b --sweep
+  glass kv-budget --compare llama-2-70b,deepseek-v3,gemma-3-27b --sweep -o sizes.svg
   glass kv-budget --model llama-3.1-8b --k-dtype q8_0 --v-dtype q4_0 --emit llama.cpp"""
 
 
@@ -162,10 +163,15 @@ def run_sweep(options: Options, settings: Settings, subjects: list[Subject], ava
     page = Page.of_stdout(options.color)
     log = options.axis is Axis.log
     first, last = parse.span(options, settings, subjects)
-    lengths = spaced(first, last, n_columns(page) if not options.as_json and not options.as_csv else 65, log)
+    drawn = not (options.as_json or options.as_csv or options.output)
+    lengths = spaced(first, last, n_columns(page) if drawn else 65, log)
     curves = [curve(subject, settings, lengths) for subject in subjects]
     if options.as_json or options.as_csv:
         data.show_sweep(curves, settings, options.as_csv)
+    elif options.output is not None:
+        size = write_curves(curves, options.output, log, available)
+        if not options.quiet:
+            note(f"{options.output} written, {format_bytes(size)}")
     else:
         page.show(sweep_screen(page, curves, log, available))
     return 0

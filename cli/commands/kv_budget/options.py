@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -116,6 +117,9 @@ class Options:
     ] = None
     sweep: Annotated[bool, option("--sweep", "Plot the bytes over the context.", Group.view)] = False
     axis: Annotated[Axis, option("--axis", "The scales of --sweep.", Group.view)] = Axis.log
+    output: Annotated[
+        Path | None, option("-o --output", "Write the plot of --sweep to a file: .svg.", Group.output, metavar="FILE")
+    ] = None
     as_json: Json = False
     as_csv: Annotated[bool, option("--csv", CSV, Group.output)] = False
     verbose: Annotated[bool, option("-v --verbose", VERBOSE, Group.view)] = False

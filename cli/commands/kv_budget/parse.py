@@ -12,18 +12,16 @@ from glasscli.budget.subjects import MOST_LAYERS, Heads, Subject, divisors_near
 from glasscli.cli.commands.kv_budget.options import Options
 from glasscli.dtypes import dtype_named
 from glasscli.errors import UsageError
+from glasscli.export.curves import check_svg
 from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_count, parse_counts
 
 CONTEXTS = (1024, 8192, 32768, 131072)
 BANDWIDTH = "3.35TB/s"  # an H100 SXM's
 # Options of which at most one may be given.
 APART = (
-    ("--json", "--csv", "--emit"),
-    ("--sweep", "--emit"),
-    ("--sweep", "--require-fit"),
-    ("--compare", "--emit"),
-    ("--quiet", "--verbose"),
-)
+    ("--json", "--csv", "--emit"), ("--sweep", "--emit"), ("--sweep", "--require-fit"), ("--compare", "--emit"),
+    ("--quiet", "--verbose"), ("--json", "--output"), ("--csv", "--output"),
+)  # fmt: skip
 
 
 def count(option: str, text: str | None, default: int = 1, most: int = LARGEST) -> int:
@@ -96,6 +94,10 @@ def check(options: Options) -> None:
         raise UsageError("--dtype sets both K and V; leave it out beside --k-dtype and --v-dtype")
     if options.require_fit and options.budget is None:
         raise UsageError("--require-fit needs --budget, like --budget 24GiB")
+    if options.output is not None:
+        if not options.sweep:
+            raise UsageError("-o writes the plot of --sweep; for numbers use --json or --csv and the shell's >")
+        check_svg(options.output)
     for forms in APART:
         chosen = [name for name in forms if given_forms(options)[name]]
         if len(chosen) > 1:
@@ -111,6 +113,7 @@ def given_forms(options: Options) -> dict[str, bool]:
         "--sweep": options.sweep,
         "--require-fit": options.require_fit,
         "--compare": options.compare is not None,
+        "--output": options.output is not None,
         "--quiet": options.quiet,
         "--verbose": options.verbose,
     }
