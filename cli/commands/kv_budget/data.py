@@ -148,7 +148,7 @@ def totals(answer: Answer, budget: Budget) -> list[Mapping[str, object]]:
     return [
         {
             **common(answer, budget),
-            "layers": answer.subject.layout.n_layers,
+            "layers": answer.subject.layout.n_layers + budget.request.draft_layers,
             "bytes_per_token": budget.bytes_per_token,
             "bytes_per_sequence_constant": budget.bytes_per_sequence_constant,
             "bytes": budget.bytes_total,
