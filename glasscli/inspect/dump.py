@@ -65,6 +65,7 @@ class Dump:
         layers: in ascending order.
         chosen: with generated text, the token that each query's step chose.
         weights_hash: SHA-256 of the weight files, where asked for.
+        removed: parts that were taken out, see `LoadedModel.removed`.
     """
 
     model: str
@@ -77,6 +78,12 @@ class Dump:
     layers: tuple[LayerTrace, ...]
     chosen: tuple[Token, ...] = ()
     weights_hash: str = ""
+    removed: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The model's name, and what was taken out of it."""
+        return f"{self.model} without {', '.join(self.removed)}" if self.removed else self.model
 
     @property
     def token_ids(self) -> list[int]:
@@ -230,4 +237,5 @@ def _dump(
         mode=mode,
         start=start,
         layers=tuple(layers),
+        removed=loaded.removed,
     )

@@ -26,7 +26,7 @@ Examples:
 def run(options: Options) -> int:
     """Show the layer, or write it to a file; the exit code."""
     options.check()
-    pin_threads(options.model)
+    pin_threads(options.model, options.quiet)
     from glasscli.cli.commands.dump_attn.run import run_dump
 
     with tidy_end():

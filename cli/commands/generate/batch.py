@@ -1,12 +1,14 @@
 """`glass generate --prompts FILE`: several prompts, decoded together, told in order."""
 
 import sys
+from typing import NoReturn
 
-from glasscli.checkpoint.load import load_model
+from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.commands.generate.batch_view import BatchJsonlView, BatchJsonView, BatchTextView
 from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.console import is_terminal, note
 from glasscli.cli.interrupts import watch_interrupts
+from glasscli.cli.models import load
 from glasscli.cli.prompt_text import prompt_lines
 from glasscli.errors import UsageError
 from glasscli.generation.batch import Batch, generate_batch
@@ -18,7 +20,7 @@ def run_batch(options: Options, path: str) -> int:
     if options.no_cache:
         raise UsageError("--no-cache is for one prompt: a batch is decoded through one cache")
     prompts = prompt_lines(path)
-    loaded = load_model(options.model)
+    loaded = ablated(load(options.model, quiet=options.quiet), options.ablate, _no_mean)
     try:
         batch = generate_batch(
             loaded,
@@ -48,6 +50,10 @@ def run_batch(options: Options, path: str) -> int:
     return code
 
 
+def _no_mean() -> NoReturn:
+    raise UsageError("a mean is one over the prompt, and --prompts has several")
+
+
 def write(batch: Batch, view: BatchTextView | BatchJsonView | BatchJsonlView) -> int:
     """Run all to their end or to Ctrl-C; each text is shown once it and all before it are done. The exit code."""
     shown = 0
@@ -75,7 +81,8 @@ def notes(batch: Batch) -> list[str]:
     """What should be known before the texts."""
     cut = [(i + 1, run.prompt.n_dropped) for i, run in enumerate(batch.runs) if run.prompt.n_dropped]
     said = [f"prompt {number}: its oldest {dropped:,} tokens were cut" for number, dropped in cut]
-    return [*batch.loaded.notes, *said]
+    removed = batch.loaded.removed
+    return [*batch.loaded.notes, *([without_words(removed)] if removed else []), *said]
 
 
 def view_of(batch: Batch, prompts: list[str], options: Options) -> BatchTextView | BatchJsonView | BatchJsonlView:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 from glasscli.cli.console import Color
-from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
+from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
 from glasscli.errors import UsageError
 from glasscli.generation.prompts import Overflow
 
@@ -84,14 +84,15 @@ class Options:
         ),
     ] = None
     model: ModelDir = None
+    ablate: Ablate = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
 
     def check(self) -> None:
-        """Refuse options that contradict each other, and settings without meaning. Imports NumPy.
+        """Refuse options that contradict each other.
 
         Raises:
-            UsageError: names the two options, or the setting.
+            UsageError: names the two options.
         """
         given = (("--show", self.show), ("--json", self.as_json), ("--jsonl", self.as_jsonl))
         formats = [name for name, value in given if value]
@@ -103,6 +104,13 @@ class Options:
             raise UsageError("a prompt and --prompts are two sources: choose one")
         if self.prompts is not None and self.show:
             raise UsageError("--show is for one prompt; with --prompts use --json or --jsonl")
+
+    def check_params(self) -> None:
+        """Refuse settings without meaning. Imports NumPy.
+
+        Raises:
+            UsageError: names the setting.
+        """
         _ = self.params
 
     @property
