@@ -39,7 +39,7 @@ class TestAnswers:
         said = glass(*args).out.replace("\n" + " " * 15, " ")
         assert "of 15 GiB, 16 GiB needed: does not fit; room for 122,880 tokens in a sequence" in said
         heads = glass("kv-budget", "--hq", "32", "--hkv", "8", "--ctx", "8k", "--budget", "15GiB", "-q").out
-        assert "of 15 GiB, 1 GiB needed: fits;" in heads
+        assert "of 15 GiB, 1 GiB needed: fits, weights not counted;" in heads
         ranks = glass("kv-budget", "--model", "llama-3.1-8b", "--ctx", "8k", "--tp", "2", "-q").out
         assert "512 MiB on the fullest" in ranks
 
@@ -68,6 +68,18 @@ class TestAnswers:
         assert "of 14 GiB, 14.2 GiB needed, 577 MiB of them idle: does not fit" in out
         assert glass("kv-budget", *args, "--budget", "14GiB", "--require-fit").code == 1
         assert glass("kv-budget", *args, "--budget", "14.3GiB", "--require-fit").code == 0
+
+    def test_the_screen_follows_what_vllm_printed(self) -> None:
+        """Gemma-4-31B in 0.26: 70.79 GiB needed, 58,368 fit; in 0.25.1 45.79 needed. GLM-5.2: 54,728 B a token."""
+        args = ("--model", "gemma-4-31b", "--engine", "vllm", "--ctx", "262144", "--budget", "49GiB")
+        args = (*args, "-s", "max_num_batched_tokens=32768")
+        new = glass("kv-budget", *args, "-s", "version=0.26").out.replace("\n" + " " * 15, " ")
+        assert "of 49 GiB, 70.8 GiB needed: does not fit; room for 58,368 tokens" in new
+        old = glass("kv-budget", *args, "-s", "version=0.25.1").out
+        assert "45.8 GiB needed: fits" in old
+        assert "by the rules of vLLM 0.25.1" in " ".join(old.split())
+        said = budget("-m", "glm-5.2", "--engine", "vllm", "--dtype", "fp8", "--ctx", "64k", "-s", "draft_layers=1")
+        assert said["bytes_per_token"] == 54728
 
     def test_compare_says_who_shares_heads_and_by_how_many(self) -> None:
         """32 query heads on 32, 8 and 1 key/value heads; DeepSeek's 128 on one latent; Gemma's two kinds of layers."""

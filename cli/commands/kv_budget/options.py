@@ -106,9 +106,9 @@ class Options:
     pp: Annotated[str, text("--pp", "N", "Pipeline stages.", Group.engine)] = "1"
     dp: Annotated[str, text("--dp", "N", "Data-parallel replicas, which split the batch.", Group.engine)] = "1"
 
-    budget: Annotated[str | None, text("--budget", "SIZE", "What fits into 24GiB (or 80GB) per rank?", Group.size)] = (
-        None
-    )
+    budget: Annotated[
+        str | None, text("--budget", "SIZE", "Bytes for the cache alone, per rank: what fits into 24GiB?", Group.size)
+    ] = None
     require_fit: Annotated[bool, option("--require-fit", "Exit 1 if it does not fit into --budget.", Group.output)] = (
         False
     )

@@ -87,7 +87,7 @@ def fits(page: Page, answer: Answer) -> list[Line]:
     if fit is None:
         return []
     where = " a rank" if settings.n_ranks > 1 else ""
-    verdict = "fits" if fit.fits else "does not fit"
+    verdict = "fits, weights not counted" if fit.fits else "does not fit"
     idle = fit.bytes - answer.main.per_rank.bytes
     beside = f", {short_bytes(idle)} of them idle" if idle > 0 else ""
     need = f"{short_bytes(fit.bytes)} needed{beside}: {verdict};"
