@@ -33,6 +33,7 @@ class Group(StrEnum):
     sampling = "Sampling"
     size = "Size"
     engine = "Engine"
+    device = "Device"
     view = "View"
     output = "Output"
 

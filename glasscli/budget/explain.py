@@ -37,7 +37,7 @@ def copies(sizer: Sizer, needed: int) -> tuple[str, ...]:
     """Lines about what several tensor-parallel ranks keep alike, and what that comes to."""
     tp = sizer.request.tp
     said = sorted(f"tp {tp}: {text}" for text in {part.copies(tp) for part in sizer.parts} if text) if tp > 1 else []
-    held = on_all_ranks(sizer) if said else needed
+    held = on_all_ranks(sizer) if said and sizer.request.dcp == 1 else needed
     if held > needed:
         said[-1] += f"; one copy would be {short_bytes(needed)}, all ranks keep {short_bytes(held)}"
     return tuple(said)
@@ -84,6 +84,8 @@ def idle(sizer: Sizer) -> tuple[str, ...]:
 def compared(sizer: Sizer, allocated: int, needed: int) -> tuple[str, ...]:
     """A line that says how far the engine is from what the layers need on its ranks, if it is."""
     request = sizer.request
+    if request.dcp > 1:  # ranks that share a sequence's tokens keep what no single copy does
+        return ()
     if request.tp * request.dp > 1:
         needed = on_all_ranks(sizer)
     if allocated == needed:

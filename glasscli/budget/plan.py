@@ -60,6 +60,12 @@ class Budget:
     edition: str = ""
 
     @property
+    def n_layers(self) -> int:
+        """Layers of the model, and those that draft for it."""
+        request = self.request
+        return request.layout.n_layers + request.draft_layers + (request.draft.n_layers if request.draft else 0)
+
+    @property
     def beyond(self) -> bool:
         """Whether the model was not made for such a length; if so, the first of the warnings says it."""
         most = self.request.layout.max_positions

@@ -10,6 +10,7 @@ from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import Heads
 from glasscli.budget.sweep import Curve
 from glasscli.cli import console
+from glasscli.cli.console import write_csv
 from glasscli.errors import GlassError
 
 SCHEMA = "glass.kv-budget/1"
@@ -128,9 +129,7 @@ def show_csv(answers: Sequence[Answer], by_kind: bool = False) -> None:
     """A row for each context of each model; if `by_kind`, a row for each kind of layer instead, which add up to it."""
     rows_of = kinds if by_kind else totals
     columns = PARTS if by_kind else TOTALS + FITS if answers[0].fit is not None else TOTALS
-    console.write_csv(
-        columns, [row for answer in answers for budget in answer.budgets for row in rows_of(answer, budget)]
-    )
+    write_csv(columns, [row for answer in answers for budget in answer.budgets for row in rows_of(answer, budget)])
 
 
 def common(answer: Answer, budget: Budget) -> dict[str, object]:
@@ -147,7 +146,7 @@ def totals(answer: Answer, budget: Budget) -> list[Mapping[str, object]]:
     return [
         {
             **common(answer, budget),
-            "layers": answer.subject.layout.n_layers + budget.request.draft_layers,
+            "layers": budget.n_layers,
             "bytes_per_token": budget.bytes_per_token,
             "bytes_per_sequence_constant": budget.bytes_per_sequence_constant,
             "bytes": budget.bytes_total,
@@ -182,7 +181,7 @@ def show_sweep(curves: Sequence[Curve], settings: Settings, as_csv: bool) -> Non
             for curve in curves
             for tokens, size in zip(curve.tokens, curve.sizes, strict=True)
         ]
-        console.write_csv(columns, [dict(zip(columns, point, strict=True)) for point in points])
+        write_csv(columns, [dict(zip(columns, point, strict=True)) for point in points])
         return
     sweep = [
         {
@@ -205,7 +204,7 @@ def show_models(models: Sequence[Model], sizes: Sequence[int | None], as_of: str
         for model, size in zip(models, sizes, strict=True)
     ]
     if as_csv:
-        console.write_csv(("name", "kind", "date", "source", "bytes_at_8192"), table)
+        write_csv(("name", "kind", "date", "source", "bytes_at_8192"), table)
     else:
         said = [{**row, "config": model.config} for row, model in zip(table, models, strict=True)]
         console.write_json({"schema": SCHEMA, "as_of": as_of, "models": said})

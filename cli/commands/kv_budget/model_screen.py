@@ -52,7 +52,7 @@ def _kinds(page: Page, answer: Answer) -> list[Line]:
         for line in found
     ]
     sums = (budget.bytes_per_token, budget.bytes_per_sequence_constant, budget.bytes_total)
-    total = [f"{answer.subject.layout.n_layers + budget.request.draft_layers:,}", "total", "", *map(_dashed, sums)]
+    total = [f"{budget.n_layers:,}", "total", "", *map(_dashed, sums)]
     dtypes = budget.k_dtype if budget.k_dtype == budget.v_dtype else f"{budget.k_dtype}/{budget.v_dtype}"
     cells = [*rows, total] if len(rows) > 1 else rows
     headers: list[str] = []

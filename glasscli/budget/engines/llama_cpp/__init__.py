@@ -71,6 +71,7 @@ class LlamaCpp(Server):
     loads_folders = False
     too_long = "llama-server lets no sequence become that long"
     edition = EDITION
+    spread = "pp"
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         self.unified = bool(request.option("kv_unified"))  # all sequences share one stream of cells

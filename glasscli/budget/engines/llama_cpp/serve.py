@@ -44,6 +44,10 @@ def words(served: Served) -> list[str]:
         raise ConfigError(
             "llama.cpp splits a cache by layers, not by heads: pipeline stages do, tensor ranks don't", "tp"
         )
+    if settings.ep:
+        raise ConfigError("llama.cpp has no ranks to spread experts over", "ep")
+    if settings.state_dtype is not None:
+        raise ConfigError("llama.cpp keeps states in f32 and can't be told of another dtype", "state_dtype")
     if settings.prefix_shared:
         message = "llama-server keeps a prefix in every slot that uses it; it can't be told to share one"
         raise ConfigError(message, "prefix_shared")
