@@ -96,7 +96,7 @@ def generate_batch(
     prompts: Sequence[str | Sequence[int]],
     *,
     params: SamplingParams | None = None,
-    max_new_tokens: int = 64,
+    max_new_tokens: int | None = None,
     seed: int | None = None,
     stop: str | Sequence[str] = (),
     ignore_eos: bool = False,

@@ -141,7 +141,7 @@ def generate(
     prompt: str | Sequence[int] = "",
     *,
     params: SamplingParams | None = None,
-    max_new_tokens: int = 64,
+    max_new_tokens: int | None = None,
     seed: int | None = None,
     stop: str | Sequence[str] = (),
     ignore_eos: bool = False,
@@ -156,8 +156,9 @@ def generate(
     the finish reason "context".
 
     Args:
-        params: how to choose tokens (default: `SamplingParams()`).
+        params: how to choose tokens (default: as the model's own files say, see `WritingDefaults`).
         prompt: a text, or token ids. An empty one starts from the beginning-of-text token.
+        max_new_tokens: how many at most (default: as the model's own files say, else 256).
         seed: the same seed gives the same text, and a shorter run the start of a longer one. None takes one at
             random; `Generation.seed` tells it.
         stop: a text, or several, that ends the run; it is not part of the text.
@@ -171,6 +172,8 @@ def generate(
         UsageError: a setting is out of range, or the prompt empty or too long. All before the first step.
     """
     policy = overflow_named(overflow)
+    params = params or SamplingParams.of(loaded.defaults)
+    max_new_tokens = loaded.defaults.max_new_tokens if max_new_tokens is None else max_new_tokens
     read = read_prompt(loaded, prompt, policy, parse_special)
     slides = policy is Overflow.slide
     if slides and not loaded.model.can_slide:
@@ -181,7 +184,7 @@ def generate(
     room = max_new_tokens if slides else loaded.config.max_seq_len - len(read.token_ids)
     ending = Ending(max_new_tokens, room, (stop,) if isinstance(stop, str) else tuple(stop), ignore_eos)
     run = Generation(loaded, read, checked_seed(seed), seed is not None)
-    run.written = Continuation(loaded, read.token_ids, params or SamplingParams(), run.seed, ending, n_top)
+    run.written = Continuation(loaded, read.token_ids, params, run.seed, ending, n_top)
     run.open_cache(max_new_tokens, slides, use_cache)
     return run
 

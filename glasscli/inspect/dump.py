@@ -136,7 +136,7 @@ def dump_attention(
     check_size(loaded.config, stop - first, stop, len(wanted))
     cache = loaded.model.new_cache(stop)
     if first:
-        loaded.model(ids[:first], cache, last_only=True)
+        _read_before(loaded, ids[:first], cache)
     trace = _traced(loaded, ids[first:stop], cache, wanted, outside)
     dump = _dump(loaded, prompt, ids[:stop], "prefill", first, [trace.layers[layer] for layer in wanted])
     return replace(dump, n_prompt=len(ids), outside=outside_arrays(outside, [trace], ids[first + 1 :]))
@@ -165,7 +165,7 @@ def dump_decode(
     check_size(loaded.config, len(ids) - start, len(ids), len(wanted))
     cache = loaded.model.new_cache(len(ids))
     if start:
-        loaded.model(ids[:start], cache, last_only=True)
+        _read_before(loaded, ids[:start], cache)
     steps = [_traced(loaded, [token_id], cache, wanted, outside) for token_id in ids[start:]]
     joined = [join_steps([step.layers[layer] for step in steps]) for layer in wanted]
     dump = _dump(loaded, prompt, ids, "decode", start, joined)
@@ -236,11 +236,14 @@ def outside_arrays(names: Sequence[str], traces: Sequence[Trace], next_ids: Sequ
 
     Raises:
         UsageError: the gradient is wanted, and nothing came after any query.
+        CheckpointError: a number is not finite.
     """
     found: dict[str, Array] = {}
     for name in names:
         place = name if name in MODEL_PLACES else "logits"
         rows: Array = np.concatenate([trace.kept[None, place] for trace in traces])
+        if not np.isfinite(rows).all():
+            raise CheckpointError(f"{place} holds NaN or infinity; look for the first layer that does")
         if name == "probs":
             rows = softmax(rows)
         elif name == "grad":
@@ -251,6 +254,11 @@ def outside_arrays(names: Sequence[str], traces: Sequence[Trace], next_ids: Sequ
             rows[range(known), next_ids[:known]] -= 1
         found[name] = rows
     return found
+
+
+def _read_before(loaded: "LoadedModel", ids: Sequence[int], cache: KVCache) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):  # as below
+        loaded.model(ids, cache, last_only=True)
 
 
 def _traced(

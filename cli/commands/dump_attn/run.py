@@ -11,7 +11,8 @@ from glasscli.cli.commands.dump_attn.options import Options
 from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_layers, pick_rows
 from glasscli.cli.console import note, write_json
 from glasscli.cli.models import load
-from glasscli.cli.prompt_text import prompt_text
+from glasscli.cli.prompt_notes import prompt_notes
+from glasscli.cli.prompt_text import STDIN, prompt_text
 from glasscli.errors import UsageError
 from glasscli.export import check_export, export_dump
 from glasscli.export.document import check_json_size, document
@@ -30,7 +31,7 @@ def run_dump(options: Options) -> None:
     for step in options.steps:
         if step != "jacobian":
             find_step(step)
-    loaded = load(options.model, quiet=options.quiet)
+    loaded = load(options.model, quiet=options.quiet, any_numbers=True)  # a layer that is sound can be looked at
     for step in options.steps:
         if step != "jacobian":
             check_step(step, loaded.config)
@@ -80,7 +81,8 @@ def read(options: Options, loaded: LoadedModel, text: str) -> list[int]:
     except ContextError as error:
         raise UsageError(f"{error}.\n--overflow left cuts the oldest tokens") from None
     if not options.quiet:
-        for remark in loaded.notes:
+        typed = options.prompt not in (None, STDIN)
+        for remark in [*loaded.notes, *prompt_notes(loaded.tokenizer, [text], special=options.special, typed=typed)]:
             note(remark)
         if prompt.n_dropped:
             note(f"the oldest {prompt.n_dropped:,} tokens of the prompt were cut, {len(prompt.token_ids):,} are left")
@@ -94,7 +96,7 @@ def write_on(options: Options, loaded: LoadedModel, ids: Sequence[int]) -> list[
     from glasscli.generation.loop import generate
     from glasscli.generation.sampling import SamplingParams
 
-    params = SamplingParams(temperature=0.0) if options.seed is None else SamplingParams()
+    params = SamplingParams(temperature=0.0) if options.seed is None else SamplingParams.of(loaded.defaults)
     written = generate(loaded, ids, params=params, max_new_tokens=options.n_new, seed=options.seed or 0)
     new_ids = [step.token_id for step in written]
     if not new_ids:

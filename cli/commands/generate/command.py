@@ -7,7 +7,8 @@ EPILOG = """\
 Without --show, --json or --jsonl, stdout gets the text and nothing else; a terminal also shows the prompt and,
 on stderr, a line of numbers. --show probs, --json and --jsonl tell how likely each token was: to the raw model
 (p, logprob, rank, entropy) and after the sampler (p_sampled), whose order is penalty, temperature, top-k, top-p,
-min-p. Prompt and text together never exceed the context, except with --overflow slide.
+min-p. Prompt and text together never exceed the context, except with --overflow slide. What is not given is taken
+from the model's generation_config.json, where it has one. --chat needs Jinja2: pip install 'glasscli[chat]'.
 
 \b
 Examples:
@@ -22,6 +23,10 @@ Examples:
 def run(options: Options) -> int:
     """Write one text, or continue each line of a file; the exit code."""
     options.check()
+    if options.show_prompt:
+        from glasscli.cli.commands.generate.asked import show_prompt
+
+        return show_prompt(options)
     pin_threads(options.model, options.quiet)
     options.check_params()
     if options.prompts is not None:

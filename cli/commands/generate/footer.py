@@ -13,6 +13,7 @@ from glasscli.generation.loop import Generation
 
 if TYPE_CHECKING:
     from glasscli.generation.batch import Batch
+    from glasscli.generation.sampling import SamplingParams
 
 DOT = "|"  # what stands for a middle dot without Unicode: here it parts items
 
@@ -29,7 +30,7 @@ def footer_lines(items: list[str], width: int) -> list[str]:
 def footer_items(run: Generation) -> list[str]:
     """What there is to say of `run`, most wanted first."""
     written, n = run.written, len(run.token_ids)
-    items = [f"{n:,} token{'s' * (n != 1)}", reason(run), f"seed {run.seed}"]
+    items = [f"{n:,} token{'s' * (n != 1)}", reason(run), f"seed {run.seed}", sampler_words(run.written.params)]
     if run.prefill_s:
         items.append(f"prompt {len(run.prompt.token_ids):,} tok {1000 * run.prefill_s:,.1f} ms")
     if run.decode_s:
@@ -41,6 +42,18 @@ def footer_items(run: Generation) -> list[str]:
     if written.perplexity is not None:
         items.append(f"perplexity {written.perplexity:.1f}")
     return items
+
+
+def sampler_words(params: "SamplingParams") -> str:
+    """The sampler's settings that do something, in the order in which they do it."""
+    said = [] if params.repetition_penalty == 1 else [f"repeat {params.repetition_penalty:g}"]
+    if params.greedy:
+        return ", ".join([*said, "greedy"])
+    said.append(f"temp {params.temperature:g}")
+    said += [f"top-k {params.top_k}"] if params.top_k else []
+    said += [f"top-p {params.top_p:g}"] if params.top_p < 1 else []
+    said += [f"min-p {params.min_p:g}"] if params.min_p else []
+    return ", ".join(said)
 
 
 def reason(run: Generation) -> str:
@@ -84,6 +97,7 @@ def show_batch_footer(batch: "Batch", color: Color) -> None:
     items = [f"{len(batch.runs):,} prompts", f"{n:,} tokens"]
     if batch.runs:
         items.append(f"seeds {batch.runs[0].seed} to {batch.runs[-1].seed}")
+        items.append(sampler_words(batch.runs[0].written.params))
     items.append(f"prompts {1000 * batch.prefill_s:,.1f} ms")
     if batch.decode_s:
         items.append(f"{batch.n_decoded / batch.decode_s:,.0f} tok/s together")
