@@ -51,8 +51,9 @@ def named_arrays(dump: Dump, steps: Sequence[str], names: str = "native") -> dic
         return {"attentions": np.stack([trace.pattern_HTS[None] for trace in dump.layers])}
     if names == "native":
         return {
-            f"L{trace.layer}.{step}": np.ascontiguousarray(step_array(trace, step))
-            for trace in dump.layers
+            f"L{trace.layer}.{run}{step}": np.ascontiguousarray(step_array(trace, step))
+            for run, layers in (("", dump.layers), ("full.", dump.full))
+            for trace in layers
             for step in steps
         }
     hooked = [step for step in steps if step in _HOOKS]
@@ -83,6 +84,7 @@ def describe(dump: Dump, names: str = "native") -> dict[str, Any]:
         "mode": dump.mode,
         "start": dump.start,
         "layers": [trace.layer for trace in dump.layers],
+        "cache": dump.cache,
     }
 
 

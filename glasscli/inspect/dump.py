@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glasscli.cache.choice import FULL, CacheChoice
 from glasscli.cache.kv_cache import KVCache
 from glasscli.config.model_config import ModelConfig
 from glasscli.errors import CheckpointError, UsageError
@@ -65,6 +66,8 @@ class Dump:
         layers: in ascending order.
         chosen: with generated text, the token that each query's step chose.
         weights_hash: SHA-256 of the weight files, where asked for.
+        cache: how keys and values were kept, see `cache.choice_text`.
+        full: the same layers of the same tokens with the full cache, where they are to be compared.
     """
 
     model: str
@@ -77,6 +80,8 @@ class Dump:
     layers: tuple[LayerTrace, ...]
     chosen: tuple[Token, ...] = ()
     weights_hash: str = ""
+    cache: str = FULL.text
+    full: tuple[LayerTrace, ...] = ()
 
     @property
     def token_ids(self) -> list[int]:
@@ -103,6 +108,7 @@ def dump_attention(
     layers: Iterable[int],
     *,
     rows: tuple[int, int] | None = None,
+    choice: CacheChoice = FULL,
 ) -> Dump:
     """Prefill `prompt` and keep `layers`.
 
@@ -110,6 +116,7 @@ def dump_attention(
         prompt: a text, or token ids.
         rows: only the queries at positions `rows[0]` to `rows[1] − 1`; the tokens before them are read first,
             untraced, and those after them not at all.
+        choice: how keys and values are kept. A cache that goes by attention is read a token at a time.
 
     Raises:
         UsageError: nothing to read, more tokens than the model holds, or a trace larger than 2 GiB.
@@ -119,7 +126,7 @@ def dump_attention(
     first, stop = rows or (0, len(ids))
     wanted = sorted(set(layers))
     check_size(loaded.config, stop - first, stop, len(wanted))
-    cache = loaded.model.new_cache(stop)
+    cache = loaded.model.chosen_cache(choice, stop)
     if first:
         loaded.model(ids[:first], cache, last_only=True)
     trace = _traced(loaded, ids[first:stop], cache, wanted)
@@ -127,7 +134,12 @@ def dump_attention(
 
 
 def dump_decode(
-    loaded: "LoadedModel", prompt: str | Sequence[int], layers: Iterable[int], new_ids: Sequence[int] = ()
+    loaded: "LoadedModel",
+    prompt: str | Sequence[int],
+    layers: Iterable[int],
+    new_ids: Sequence[int] = (),
+    *,
+    choice: CacheChoice = FULL,
 ) -> Dump:
     """Read the last tokens one at a time from the cache, as generation does, and keep `layers`.
 
@@ -142,7 +154,7 @@ def dump_decode(
     ids = [*ids, *new_ids[:-1]]
     wanted = sorted(set(layers))
     check_size(loaded.config, len(ids) - start, len(ids), len(wanted))
-    cache = loaded.model.new_cache(len(ids))
+    cache = loaded.model.chosen_cache(choice, len(ids))
     if start:
         loaded.model(ids[:start], cache, last_only=True)
     steps = [_traced(loaded, [token_id], cache, wanted) for token_id in ids[start:]]
@@ -160,6 +172,8 @@ def take_rows(dump: Dump, first: int, stop: int) -> Dump:
         square = ("scores_HTS", "pattern_HTS") if trace.softcap_HTS is None else SQUARE
         parts |= {name: getattr(trace, name)[:, rows, :stop] for name in square}
         parts |= {name: getattr(trace, name)[:, :stop] for name in ("cache_k_KSE", "cache_v_KSE")}
+        if trace.seen_KTS is not None:
+            parts["seen_KTS"] = trace.seen_KTS[:, rows, :stop]
         layers.append(replace(trace, start=first, mask_TS=trace.mask_TS[rows, :stop], **parts))
     return replace(dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers))
 
@@ -197,13 +211,16 @@ def first_not_finite(trace: LayerTrace) -> str | None:
         values = step_array(trace, name)
         if values is None:
             continue
-        seen = np.where(trace.mask_TS, values, 0.0) if name in ("scores", "softcap") else values
+        seen = np.where(trace.seen, values, 0.0) if name in ("scores", "softcap") else values
         if not np.isfinite(seen).all():
             return name
     return None
 
 
 def _traced(loaded: "LoadedModel", ids: Sequence[int], cache: KVCache, layers: Sequence[int]) -> list[LayerTrace]:
+    if len(ids) > 1 and any(store.by_attention for store in cache.stores):
+        steps = [_traced(loaded, [token_id], cache, layers) for token_id in ids]
+        return [join_steps(parts) for parts in zip(*steps, strict=True)]
     trace = Trace(layers)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is named afterwards, in `_dump`
         loaded.model(ids, cache, last_only=True, trace=trace)

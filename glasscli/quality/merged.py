@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glasscli.arrays import Array
+from glasscli.cache.choice import CacheChoice
 from glasscli.checkpoint.tensors import load_tensors
 from glasscli.config.model_config import ModelConfig
 from glasscli.config.tensor_shapes import tensor_name
@@ -38,6 +39,20 @@ def merged_model(loaded: "LoadedModel", n_kv_heads: int) -> Llama:
     specs = tuple(replace(spec, n_kv_heads=n_kv_heads) for spec in config.specs)  # type: ignore[type-var]
     merged = replace(config, n_kv_heads=n_kv_heads, specs=specs)
     return Llama(merged, _Merged(load_tensors(loaded.checkpoint, config), config, n_kv_heads))
+
+
+def with_merged_heads(loaded: "LoadedModel", choice: CacheChoice) -> "LoadedModel":
+    """The model with as many key/value heads as `choice` says, and a note that they were merged; else as it is.
+
+    Raises:
+        ConfigError: that many heads can't be made of those there are.
+    """
+    before = loaded.config.n_kv_heads
+    if choice.kv_heads is None or choice.kv_heads == before:
+        return loaded
+    model = merged_model(loaded, choice.kv_heads)
+    note = f"{before} key/value heads of each layer were merged into {choice.kv_heads}, and not retrained"
+    return replace(loaded, config=model.config, model=model, notes=(*loaded.notes, note))
 
 
 class _Merged(Mapping[str, Array]):

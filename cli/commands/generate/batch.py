@@ -2,7 +2,7 @@
 
 import sys
 
-from glasscli.checkpoint.load import load_model
+from glasscli.cli.cache_option import load_for
 from glasscli.cli.commands.generate.batch_view import BatchJsonlView, BatchJsonView, BatchTextView
 from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.console import is_terminal, note
@@ -18,7 +18,7 @@ def run_batch(options: Options, path: str) -> int:
     if options.no_cache:
         raise UsageError("--no-cache is for one prompt: a batch is decoded through one cache")
     prompts = prompt_lines(path)
-    loaded = load_model(options.model)
+    loaded = load_for(options.model, options.choice)
     try:
         batch = generate_batch(
             loaded,
@@ -29,6 +29,7 @@ def run_batch(options: Options, path: str) -> int:
             stop=options.stop or (),
             ignore_eos=options.ignore_eos,
             overflow=options.overflow,
+            cache=options.choice,
             parse_special=options.special,
             n_top=options.n_top,
         )

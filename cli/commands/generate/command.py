@@ -7,7 +7,8 @@ EPILOG = """\
 Without --show, --json or --jsonl, stdout gets the text and nothing else; a terminal also shows the prompt and,
 on stderr, a line of numbers. --show probs, --json and --jsonl tell how likely each token was: to the raw model
 (p, logprob, rank, entropy) and after the sampler (p_sampled), whose order is penalty, temperature, top-k, top-p,
-min-p. Prompt and text together never exceed the context, except with --overflow slide.
+min-p. Prompt and text together never exceed the context, except with --overflow slide. --cache tells what an
+engine's smaller cache makes of the text; its bytes are really held, and are in the numbers below the text.
 
 \b
 Examples:
@@ -15,6 +16,7 @@ Examples:
   glass generate "Once upon a time" -n 12 --temperature 0 --show probs
   echo "Lily had a red" | glass generate --json --logprobs 3
   glass generate "The dog ran" --stop "." --top-k 40
+  glass generate "The dog ran" --cache q4_0 --seed 1
 """
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
+from glasscli.cache.choice import CacheChoice
+from glasscli.cli.cache_option import CacheOption, choice_of
 from glasscli.cli.console import Color
 from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
 from glasscli.errors import UsageError
@@ -64,6 +66,7 @@ class Options:
     no_cache: Annotated[
         bool, option("--no-cache", "Compute everything anew each token: same text, slowly.", Group.engine)
     ] = False
+    cache: CacheOption = None
     special: Special = False
     echo: Annotated[
         bool | None, option("--echo/--no-echo", "Print the prompt first [default: on a terminal].", Group.output)
@@ -103,7 +106,9 @@ class Options:
             raise UsageError("a prompt and --prompts are two sources: choose one")
         if self.prompts is not None and self.show:
             raise UsageError("--show is for one prompt; with --prompts use --json or --jsonl")
-        _ = self.params
+        if self.no_cache and self.cache is not None:
+            raise UsageError("--no-cache keeps nothing that --cache could keep in another way: choose one")
+        _ = self.params, self.choice
 
     @property
     def for_machines(self) -> bool:
@@ -121,6 +126,11 @@ class Options:
         if self.logprobs is not None:
             return self.logprobs
         return RUNNERS_UP if self.show is Show.probs else 0
+
+    @property
+    def choice(self) -> CacheChoice:
+        """How keys and values are kept. Raises UsageError as `choice_of`."""
+        return choice_of(self.cache)
 
     @property
     def params(self) -> "SamplingParams":

@@ -3,7 +3,8 @@
 import sys
 from typing import Protocol
 
-from glasscli.checkpoint.load import LoadedModel, load_model
+from glasscli.checkpoint.load import LoadedModel
+from glasscli.cli.cache_option import load_for
 from glasscli.cli.commands.generate.options import Options, Show
 from glasscli.cli.console import is_terminal, note, use_color
 from glasscli.cli.interrupts import watch_interrupts
@@ -33,7 +34,7 @@ class View(Protocol):
 def run_single(options: Options) -> int:
     """Write one text; the exit code."""
     prompt = prompt_text(options.prompt)
-    loaded = load_model(options.model)
+    loaded = load_for(options.model, options.choice)
     try:
         run = generate(
             loaded,
@@ -45,6 +46,7 @@ def run_single(options: Options) -> int:
             ignore_eos=options.ignore_eos,
             overflow=options.overflow,
             use_cache=not options.no_cache,
+            cache=options.choice,
             parse_special=options.special,
             n_top=options.n_top,
         )
