@@ -28,6 +28,8 @@ def open_cache(
             f"the cache {choice.text} is for {choice.kv_heads} key/value heads and the model has {n_heads}: "
             "`quality.merged.with_merged_heads` makes one that fits"
         )
+    if choice.is_full:
+        return loaded.model.new_cache(max_tokens, batch)
     cache = loaded.model.chosen_cache(choice, max_tokens, batch)
     if slides and not all(store.forgets for store in cache.stores):
         raise UsageError(

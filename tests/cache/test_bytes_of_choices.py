@@ -18,8 +18,8 @@ from glasscli.specs.attention_specs import FullAttention
 
 # Few layers: what is held is allocated. 96 wide: blocks of 32 divide it, the rotation's 64 do not.
 WIDE = Layout("llama", (FullAttention(3, 96, 96),) * 2, n_heads=6)
-LAYOUTS = {"llama": replace(LLAMA_8B, layers=LLAMA_8B.layers[:2]), "windows": replace(GPT_OSS, layers=GPT_OSS.layers[:2]),
-           "wide": WIDE}  # fmt: skip
+SHORT = (replace(layout, layers=layout.layers[:2]) for layout in (LLAMA_8B, GPT_OSS))
+LAYOUTS = dict(zip(("llama", "windows", "wide"), (*SHORT, WIDE), strict=True))
 PAIRS = list(product([name for name in NAMES if name not in KIVI], repeat=2))
 
 
