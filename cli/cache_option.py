@@ -1,6 +1,5 @@
 """`--cache SPEC`: which cache a run goes through, for the commands that run a model."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from glasscli.cache.choice import CacheChoice
@@ -35,15 +34,13 @@ def choice_of(text: str | None) -> CacheChoice:
         raise UsageError(f"--{error}") from None
 
 
-def load_for(folder: Path | None, choice: CacheChoice) -> "LoadedModel":
-    """The model at a path, its key/value heads merged if the cache asks for fewer.
+def for_cache(loaded: "LoadedModel", choice: CacheChoice) -> "LoadedModel":
+    """The model, its key/value heads merged if the cache asks for fewer.
 
     Raises:
-        ConfigError: the cache can't be for this model. GlassError: as `load_model`.
+        ConfigError: the cache can't be for this model.
     """
-    from glasscli.checkpoint.load import load_model
     from glasscli.quality.merged import with_merged_heads
 
-    loaded = load_model(folder)
     choice.check(loaded.config.n_kv_heads, loaded.config.head_dim)
     return with_merged_heads(loaded, choice)

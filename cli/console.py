@@ -6,7 +6,7 @@ Decoration follows the stream (`isatty`), the environment (`NO_COLOR`, `TERM`) a
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TextIO
 
@@ -109,6 +109,24 @@ def write(text: str) -> None:
 def write_json(document: Mapping[str, Any] | Sequence[Any], indent: int | None = 2) -> None:
     """Write strict JSON to stdout: no NaN, no infinity, ASCII only, so that every reader takes it."""
     write_bytes((json.dumps(document, indent=indent, allow_nan=False) + "\n").encode("ascii"))
+
+
+def write_csv(columns: Sequence[str], table: Iterable[Mapping[str, object]]) -> None:
+    """Write a CSV table with a header to stdout, lines ending in a single newline.
+
+    Texts, which may be a stranger's, become cells that steer no terminal and compute nothing.
+    """
+    import csv
+    import io
+
+    from glasscli.csv_cell import cell
+
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    for row in table:
+        writer.writerow({name: cell(printable(x)) if isinstance(x, str) else x for name, x in row.items()})
+    write(text.getvalue().removesuffix("\n"))
 
 
 def write_bytes(data: bytes) -> None:

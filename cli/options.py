@@ -14,7 +14,6 @@ what the command line and its help say of it. Typer makes one from what was type
 
 from collections.abc import Callable
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -67,17 +66,28 @@ def argument(metavar: str, help: str) -> ArgumentInfo:
     return made
 
 
+# What `glasscli.locate` takes: a folder, a .gguf, a name.
 ModelDir = Annotated[
-    Path | None,
+    str | None,
     option(
         "-m --model",
-        "A Llama folder in Hugging Face layout [default: the shipped model].",
+        "A folder, a .gguf file, or org/name in Hugging Face's cache; hf:org/name downloads [default: glass-1m].",
         Group.model,
-        metavar="DIR",
+        metavar="MODEL",
         envvar="GLASS_MODEL",
+    ),
+]
+Ablate = Annotated[
+    str | None,
+    option(
+        "--ablate",
+        "Run without these heads or MLPs: 3.2,mlp1 adds nothing, 3.2=mean its mean over the text.",
+        Group.model,
+        metavar="PARTS",
     ),
 ]
 Special = Annotated[bool, option("--special", "Read names like <|endoftext|> as special tokens.", Group.text)]
 Json = Annotated[bool, option("--json", "Print one JSON document and nothing else.", Group.output)]
+Csv = Annotated[bool, option("--csv", "One CSV table and nothing else.", Group.output)]
 ColorOption = Annotated[Color, option("--color", "When to colour.", Group.output)]
 Quiet = Annotated[bool, option("-q --quiet", "No footer, no notes, no hints.", Group.output)]

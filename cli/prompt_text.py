@@ -33,6 +33,24 @@ def prompt_lines(path: str) -> list[str]:
     Raises:
         UsageError: the file can't be read, has no lines, or is not UTF-8.
     """
+    data = _read(path)
+    text = decode(data, "stdin" if path == STDIN else path).replace("\r\n", "\n").removesuffix("\n")
+    if not data:
+        raise UsageError(f"{'stdin' if path == STDIN else path}: is empty; expected one prompt a line")
+    return text.split("\n")
+
+
+def file_text(path: str | Path) -> str:
+    """All of a file (`-`: of stdin), as it is.
+
+    Raises:
+        UsageError: it can't be read, is not UTF-8, or is too long.
+    """
+    path = str(path)
+    return decode(_read(path), "stdin" if path == STDIN else path)
+
+
+def _read(path: str) -> bytes:
     try:
         if path == STDIN:
             data = read_stdin()
@@ -42,10 +60,7 @@ def prompt_lines(path: str) -> list[str]:
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: can't be read ({getattr(error, 'strerror', None) or error})") from None
     check_length(data, path)
-    text = decode(data, "stdin" if path == STDIN else path).replace("\r\n", "\n").removesuffix("\n")
-    if not data:
-        raise UsageError(f"{'stdin' if path == STDIN else path}: is empty; expected one prompt a line")
-    return text.split("\n")
+    return data
 
 
 def read_stdin() -> bytes:
@@ -63,7 +78,7 @@ def read_stdin() -> bytes:
 def check_length(data: bytes, source: str) -> None:
     """Refuse what is longer than any prompt."""
     if len(data) > LONGEST:
-        raise UsageError(f"{source}: longer than {LONGEST // 1024**2} MiB, which is no prompt")
+        raise UsageError(f"{source}: longer than {LONGEST // 1024**2} MiB, the most that is read")
 
 
 def decode(data: bytes, source: str) -> str:

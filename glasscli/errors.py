@@ -28,8 +28,16 @@ class ConfigError(GlassError):
         self.field = field
 
 
+class NotRunError(ConfigError):
+    """A config.json in which nothing need be wrong: it describes a model that glass does not run."""
+
+
 class CheckpointError(GlassError):
     """Weights that are missing, damaged, of the wrong shape, or not numbers."""
+
+
+class TensorTypeError(CheckpointError):
+    """Weights in which nothing need be wrong, of a type that glass does not read."""
 
 
 class TokenizerError(GlassError):

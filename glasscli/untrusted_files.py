@@ -1,7 +1,8 @@
 """Opening the files of a model folder, which may come from a stranger.
 
 A file is read only if it is a regular file inside the folder. Links are followed as long as they stay there, with
-one exception that Hugging Face's download cache needs: in `…/snapshots/REVISION` a link may lead to `…/blobs`.
+one exception that Hugging Face's download cache needs: in `…/snapshots/REVISION` a link may lead to `…/blobs`, and
+in `CACHE/models--ORG--NAME/snapshots/REVISION` also to `CACHE/blobs`, where files that models share lie.
 Nothing here knows what the files mean, and nothing imports NumPy.
 """
 
@@ -125,8 +126,17 @@ def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
+def snapshot_of(path: Path) -> Path | None:
+    """The folder of a revision in Hugging Face's cache that `path` is or lies in; None for any other path."""
+    return next((folder for folder in (path, *path.parents) if folder.parent.name == "snapshots"), None)
+
+
 def _roots(home: Path) -> tuple[Path, ...]:
     """Folders in which a file of the model folder may really lie. `home` is resolved."""
-    if home.parent.name == "snapshots":
-        return home, home.parent.parent / "blobs"
-    return (home,)
+    snapshot = snapshot_of(home)
+    if snapshot is None:
+        return (home,)
+    repo = snapshot.parent.parent
+    if repo.name.startswith("models--"):
+        return home, repo / "blobs", repo.parent / "blobs"
+    return (home, repo / "blobs") if snapshot == home else (home,)

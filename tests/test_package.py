@@ -152,6 +152,8 @@ BELOW = {
     "units.py": {"errors"},
     "dtypes.py": {"errors"},
     "untrusted_files.py": {"errors"},
+    "progress.py": set(),
+    "locate": {"errors", "progress", "untrusted_files"},
     "specs": {"errors"},
     "config": {"errors", "specs", "untrusted_files"},
     "tokenizer": {"errors", "untrusted_files"},

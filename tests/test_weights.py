@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import math
 import random
 import re
+import statistics
 import subprocess
 import sys
 
@@ -12,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glasscli.checkpoint.load import LoadedModel, load_model, shipped_folder
-from glasscli.inspect.measures import HeadMeasures, measure_heads, uniform_measures
+from glasscli.checkpoint.load import LoadedModel, load_model
+from glasscli.inspect.measures import HeadMeasures, measure_heads
 from glasscli.inspect.trace import Trace
+from glasscli.locate.shipped import shipped_folder
 from glasscli.tokenizer.tokenizer import load_tokenizer
 
 FOLDER = shipped_folder()
@@ -28,6 +31,7 @@ STORY = (
     'careful." They sat in the boat and looked at the fish. Then the wind began to blow, and Pip was scared. His mom '
     "held him and sang a song. Soon the sun came back, and they went home. Pip was happy, and he hugged his mom."
 )
+UNIFORM = sum(1 / (p + 1) for p in range(25, 49)) / 24  # the induction score of a head that ignores content
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +51,15 @@ def heads(shipped: LoadedModel, token_ids: list[int]) -> dict[str, HeadMeasures]
     }
 
 
-def told_twice() -> list[int]:
-    """24 random tokens, then the same again: what follows can only be known by looking back."""
-    once = random.Random(0).sample(range(1, 1024), 24)
-    return once + once
+@pytest.fixture(scope="module")
+def induction(shipped: LoadedModel) -> dict[str, list[float]]:
+    """The scores of every head on 32 draws, behind the mark: 24 random tokens, then the same again.
+
+    What follows can only be known by looking back.
+    """
+    draw = random.Random(0)
+    found = [heads(shipped, [0, *draw.sample(range(1, 1024), 24) * 2]) for _ in range(32)]
+    return {name: [each[name].induct or 0.0 for each in found] for name in found[0]}
 
 
 def test_config_is_the_promised_llama(shipped: LoadedModel) -> None:
@@ -105,19 +114,20 @@ def test_a_head_looks_at_the_token_before(shipped: LoadedModel) -> None:
     assert max(measures.prev or 0 for measures in found.values()) >= 0.6
 
 
-def test_a_head_finds_what_followed_last_time(shipped: LoadedModel) -> None:
-    token_ids = told_twice()
-    uniform = uniform_measures(0, len(token_ids), token_ids).induct
-    assert uniform is not None
-    assert max(measures.induct or 0 for measures in heads(shipped, token_ids).values()) >= 3 * uniform
+def test_a_head_finds_what_followed_last_time(induction: dict[str, list[float]]) -> None:
+    """Surely three times as often as chance, also two standard errors below the mean."""
+    best = max(induction.values(), key=statistics.mean)
+    assert statistics.mean(best) - 2 * statistics.stdev(best) / math.sqrt(32) >= 3 * UNIFORM
 
 
-def test_the_card_gives_the_induction_scores_that_glass_measures(shipped: LoadedModel) -> None:
-    rows = re.findall(r"^\| (\d\.\d) \| [\d.]+ \| [\d.]+ \| ([\d.]+) \| [\d.]+ \|$", CARD, re.MULTILINE)
-    found = heads(shipped, told_twice())
+def test_the_card_gives_the_induction_scores_that_glass_measures(induction: dict[str, list[float]]) -> None:
+    row = r"^\| (\d\.\d) \| [\d.]+ \| [\d.]+ \| ([\d.]+) ± ([\d.]+) \| ([\d.]+) \|$"
+    rows = re.findall(row, CARD, re.MULTILINE)
     assert len(rows) == 16
-    for name, score in rows:
-        assert found[name].induct == pytest.approx(float(score), abs=6e-4), name  # the card rounds to three places
+    for name, mean, sd, times in rows:  # the card rounds to three places, and to one
+        assert statistics.mean(induction[name]) == pytest.approx(float(mean), abs=6e-4), name
+        assert statistics.stdev(induction[name]) == pytest.approx(float(sd), abs=6e-4), name
+        assert statistics.mean(induction[name]) / UNIFORM == pytest.approx(float(times), abs=0.06), name
 
 
 def test_the_cards_samples_are_what_glass_writes() -> None:

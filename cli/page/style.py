@@ -4,25 +4,27 @@ Colour repeats what the characters say; without it nothing is lost.
 """
 
 # A style is some of these words, or the parameters of an escape sequence as they are.
-CODES = {
-    "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36",
-}  # fmt: skip
+CODES = {"bold": "1", "dim": "2", "underline": "4"}
 HEAD = "bold"
 DIM = "dim"
 ACCENT = "cyan"
 BAD = "bold red"
+FOR, AGAINST = "kv0", "heat3"  # of numbers that have a sign: told apart without red or green
 
-# Colours with a shade of their own: red, green and blue, and the nearest of the 256 that most terminals have.
-# All differ in lightness too, for eyes that don't tell hues apart.
+# Red, green and blue, and which of the 256 colours that most terminals have it is. Each can be read on black and on
+# white: a terminal's own yellow or cyan can't, and whether it is dark or light it doesn't say.
 PALETTE = {
-    "kv0": ((63, 151, 207), 68), "kv1": ((201, 138, 31), 172), "kv2": ((165, 120, 207), 140),
-    "kv3": ((95, 158, 95), 71),
-    "ramp0": ((108, 112, 134), 243), "ramp1": ((85, 128, 204), 68), "ramp2": ((42, 161, 152), 36),
-    "ramp3": ((143, 201, 58), 113), "ramp4": ((253, 231, 36), 220),
+    "red": ((215, 0, 0), 160), "green": ((0, 135, 0), 28), "yellow": ((175, 95, 0), 130),
+    "magenta": ((175, 95, 175), 133), "cyan": ((0, 135, 135), 30),
+    "kv0": ((0, 135, 215), 32), "kv1": ((135, 135, 0), 100), "kv2": ((175, 95, 215), 134), "kv3": ((215, 95, 95), 167),
+    "heat0": ((118, 118, 118), 243), "heat1": ((135, 135, 95), 101), "heat2": ((175, 95, 0), 130),
+    "heat3": ((215, 95, 0), 166), "heat4": ((255, 0, 0), 196),
 }  # fmt: skip
 # One tint for each key/value head, so that query heads that share one are seen together.
 KV_TINTS = ("kv0", "kv1", "kv2", "kv3")
-RAMP = ("ramp0", "ramp1", "ramp2", "ramp3", "ramp4")  # dark to bright; told apart without red or green
+HEAT = ("heat0", "heat1", "heat2", "heat3", "heat4")  # from grey to full colour, see `page.scale`
+WHITE, BLACK = 231, 16
+INK = {"heat2": WHITE}  # letters on a colour; black unless said otherwise
 
 
 def tint(kv_head: int) -> str:
@@ -31,14 +33,17 @@ def tint(kv_head: int) -> str:
 
 
 def paint(text: str, style: str, truecolor: bool = False) -> str:
-    """`text` between the escape sequences that switch `style` on and off."""
+    """`text` between the escape sequences that switch `style` on and off. `on-NAME` is a box of that colour."""
     if not style:
         return text
     return f"\x1b[{';'.join(_code(word, truecolor) for word in style.split())}m{text}\x1b[0m"
 
 
 def _code(word: str, truecolor: bool) -> str:
-    if word in PALETTE:
-        (red, green, blue), nearest = PALETTE[word]
-        return f"38;2;{red};{green};{blue}" if truecolor else f"38;5;{nearest}"
-    return CODES.get(word, word)
+    name = word.removeprefix("on-")
+    if name not in PALETTE:
+        return CODES.get(word, word)
+    (red, green, blue), index = PALETTE[name]
+    plane = 38 if name == word else 48
+    color = f"{plane};2;{red};{green};{blue}" if truecolor else f"{plane};5;{index}"
+    return color if name == word else f"{color};38;5;{INK.get(name, BLACK)}"

@@ -19,7 +19,7 @@ MOST_LAYERS = 100_000
 class Subject:
     """A model to be sized: its name, its layout as the engine holds it and as mathematics needs it.
 
-    `source` says where a named model's facts come from.
+    `source` says where the facts come from: of a named model a citation, else the file that was read.
     """
 
     name: str

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from glasscli.arrays import Array
-from glasscli.cache.store import ArrayStore, Turn, View, causal_corner
+from glasscli.cache.store import ArrayStore, Turn, View, causal_corner, own_past
 from glasscli.specs.cache_spec import FullAttention
 
 
@@ -39,7 +39,7 @@ class FullStore(ArrayStore):
             rows, at = np.arange(n_batch), np.asarray(starts)
             self._kv[0, rows, :, at] = k_BKTE[:, :, 0]
             self._kv[1, rows, :, at] = v_BKTE[:, :, 0]
-            mask = (np.arange(seen) <= at[:, None])[:, None, None]
+            mask = own_past(tuple(starts))
         return View(self._kv[0, :, :, :seen], self._kv[1, :, :, :seen], mask)
 
     def append_one(self, kv_2KE: Array, start: int) -> tuple[Array, Array, int]:

@@ -7,6 +7,7 @@ there. Axes as in `model.attention`, with B sequences side by side in front.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -166,6 +167,17 @@ class ArrayStore(Store):
 def causal_corner(n_new: int) -> Mask | None:
     """What new tokens see of each other: themselves and those before, bool [T, T]; None for one token alone."""
     return None if n_new == 1 else np.tri(n_new, dtype=np.bool)
+
+
+@lru_cache(maxsize=2)
+def own_past(starts: tuple[int, ...]) -> Mask:
+    """What one new token at position `starts[b]` of each sequence sees of the longest's: bool [B, 1, 1, S].
+
+    All layers of a step ask for the same one; it is not to be written to.
+    """
+    mask: Mask = np.arange(max(starts) + 1) <= np.asarray(starts)[:, None, None, None]
+    mask.flags.writeable = False
+    return mask
 
 
 def side_by_side(views: Sequence[View]) -> View:

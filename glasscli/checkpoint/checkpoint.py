@@ -5,6 +5,7 @@ asks a `Checkpoint` and knows no file names. A new format is one class here and 
 """
 
 import hashlib
+import os
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from glasscli.checkpoint.safetensors_file import TensorInfo
 from glasscli.config.model_config import ModelConfig
 from glasscli.errors import CheckpointError
+from glasscli.locate.hub_cache import repo_of
 from glasscli.untrusted_files import quoted
 
 if TYPE_CHECKING:
@@ -33,13 +35,26 @@ class Checkpoint(ABC):
 
     @property
     def name(self) -> str:
-        """What to call it: the last part of its path."""
-        return self.path.name
+        """What to call it: the hub's name of what lies in Hugging Face's cache, else the last part of the path."""
+        return repo_of(self.path) or Path(os.path.abspath(self.path)).name
 
     @property
     def settings_source(self) -> str:
         """Where the settings stand, as messages say it."""
         return str(self.path)
+
+    @property
+    @abstractmethod
+    def settings_name(self) -> str:
+        """What holds the settings, in a word or two."""
+
+    def cache_settings(self) -> dict[str, Any]:
+        """`settings` as far as the size of the cache goes, which may be told of more models.
+
+        Raises:
+            ConfigError: as `settings`.
+        """
+        return self.settings()
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:

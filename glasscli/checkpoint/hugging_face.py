@@ -27,6 +27,10 @@ class HuggingFaceFolder(Checkpoint):
     def settings_source(self) -> str:
         return str(self.path / "config.json")
 
+    @property
+    def settings_name(self) -> str:
+        return "config.json"
+
     def settings(self) -> dict[str, Any]:
         return load_settings(self.path)
 

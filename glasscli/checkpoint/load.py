@@ -10,13 +10,13 @@ from glasscli.checkpoint.tensors import load_tensors
 from glasscli.config.model_config import ModelConfig
 from glasscli.config.tensor_shapes import tensor_name
 from glasscli.errors import TokenizerError, UsageError
+from glasscli.locate.locate import locate
+from glasscli.progress import Progress
 from glasscli.tokenizer.tokenizer import Tokenizer
 from glasscli.untrusted_files import quoted
 
 if TYPE_CHECKING:
     from glasscli.model.llama import Llama
-
-SHIPPED = "glass-1m"
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class LoadedModel:
         checkpoint: where it came from.
         unused_ids: rows of the embedding that no token has. They pad it to a round size; never sample them.
         notes: sentences about the folder that are worth telling and no errors.
+        removed: parts that were taken out of it, see `inspect.removed`: `3.2` or `mlp 1=mean`.
     """
 
     checkpoint: Checkpoint
@@ -35,6 +36,7 @@ class LoadedModel:
     tokenizer: Tokenizer
     unused_ids: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -70,29 +72,38 @@ class LoadedModel:
             raise TokenizerError(f"token {token_id} ({label}) can't be used: {rows}, its tokenizer has more")
 
 
-def load_model(folder: str | Path | None = None) -> LoadedModel:
-    """Load the model at a path, such as a folder in Hugging Face layout; None for the one that comes with glass.
+def load_model(model: str | Path | None = None, *, progress: Progress | None = None) -> LoadedModel:
+    """Load a model: a path, such as a folder in Hugging Face layout, or a name (see `locate`).
+
+    None is the one that comes with glass.
+
+    Args:
+        progress: told how much of the weights has been read; with `hf:org/name`, how much of a file is there.
 
     Raises:
         ConfigError: config.json is missing, damaged, or describes what glass can't run.
-        CheckpointError: the weights are missing, damaged, or don't fit the config.
+        CheckpointError: there is no such model; its weights are missing, damaged, or don't fit the config.
         TokenizerError: tokenizer.json is missing or damaged.
     """
+    progress = progress or Progress()
+    path = locate(model, progress=progress, check=lambda folder: open_checkpoint(folder).config())
+    try:
+        return _load(open_checkpoint(path), progress)
+    finally:
+        progress.over()
+
+
+def _load(checkpoint: Checkpoint, progress: Progress) -> LoadedModel:
     from glasscli.model.llama import Llama
 
-    checkpoint = open_checkpoint(shipped_folder() if folder is None else folder)
+    progress.moved("loading", 0, None)
     config = checkpoint.config()
     tokenizer = checkpoint.tokenizer()
     notes: list[str] = []
-    tensors = load_tensors(checkpoint, config, notes)
+    tensors = load_tensors(checkpoint, config, notes, progress)
     config = replace(config, tied=tensor_name(config, "head") not in tensors)
     unused = tuple(tokenizer.unused_ids(config.vocab_size))
     if unused:
         rows = f"{len(unused):,} of {config.vocab_size:,} rows of the embedding"
         notes.append(f"{rows} belong to no token and are never sampled")
     return LoadedModel(checkpoint, config, Llama(config, tensors), tokenizer, unused, tuple(notes))
-
-
-def shipped_folder() -> Path:
-    """Where the model that comes with glass lies."""
-    return Path(__file__).parents[1] / "weights" / SHIPPED

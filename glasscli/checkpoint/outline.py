@@ -11,10 +11,7 @@ from glasscli.checkpoint.checkpoint import open_checkpoint
 from glasscli.checkpoint.facts import TokenizerFacts, tokenizer_facts
 from glasscli.checkpoint.safetensors_file import TensorInfo
 from glasscli.config.families import layout
-from glasscli.errors import CheckpointError, ConfigError, TokenizerError
-
-# A config with another value of these may be whole: what it describes is not run, or not with such weights.
-OF_ANOTHER_KIND = ("architectures", "model_type", "quantization_config")
+from glasscli.errors import CheckpointError, ConfigError, NotRunError, TensorTypeError, TokenizerError
 
 
 @dataclass(frozen=True)
@@ -53,16 +50,14 @@ class Outline:
         return sum(info.n_bytes for info in self.tensors)
 
 
-def read_outline(folder: str | Path, refusal: ConfigError) -> Outline:
-    """Look into a model folder whose config was refused.
+def read_outline(folder: str | Path, refusal: NotRunError | TensorTypeError) -> Outline:
+    """Look into a model folder whose config or weights were refused, though nothing may be wrong with them.
 
     Raises:
-        ConfigError: `refusal` itself, where it is of a fault and not of another kind of model.
+        ConfigError, CheckpointError: something else is wrong.
     """
-    if refusal.field not in OF_ANOTHER_KIND:
-        raise refusal
     checkpoint, notes = open_checkpoint(folder), []
-    settings = checkpoint.settings()
+    settings = checkpoint.cache_settings()
     named = settings.get("architectures")
     try:
         layers = Counter(spec.label for spec in layout(settings).layers)

@@ -15,7 +15,8 @@ from glasscli.checkpoint.shards import FOLLOWS_FROM_CONFIG
 from glasscli.config.architecture import Architecture
 from glasscli.config.model_config import ModelConfig
 from glasscli.config.tensor_shapes import expected_tensors, tensor_name
-from glasscli.errors import CheckpointError
+from glasscli.errors import CheckpointError, TensorTypeError
+from glasscli.progress import Progress
 from glasscli.untrusted_files import quoted, shown
 
 if TYPE_CHECKING:
@@ -32,8 +33,13 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
         infos: what the headers say of each, by the architecture's names.
     """
 
-    def __init__(self, checkpoint: Checkpoint, infos: Mapping[str, TensorInfo]) -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, infos: Mapping[str, TensorInfo], progress: Progress | None = None
+    ) -> None:
+        """`progress` is told how many bytes of all have been read."""
         self.checkpoint, self.infos = checkpoint, dict(infos)
+        self._progress = progress or Progress()
+        self._done, self._total = 0, sum(info.n_bytes for info in self.infos.values())
 
     def __getitem__(self, name: str) -> "NDArray[np.float32]":
         """The tensor as a float32 array of its own.
@@ -42,7 +48,10 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
             KeyError: the model has no such tensor.
             CheckpointError: it holds NaN or infinity, or the file changed.
         """
-        return self.checkpoint.read(self.infos[name])
+        self._progress.moved("loading", self._done, self._total)
+        array = self.checkpoint.read(self.infos[name])
+        self._done += self.infos[name].n_bytes
+        return array
 
     def __contains__(self, name: object) -> bool:
         return name in self.infos
@@ -54,14 +63,18 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
         return len(self.infos)
 
 
-def load_tensors(checkpoint: Checkpoint, config: ModelConfig, notes: list[str] | None = None) -> Tensors:
+def load_tensors(
+    checkpoint: Checkpoint, config: ModelConfig, notes: list[str] | None = None, progress: Progress | None = None
+) -> Tensors:
     """Every tensor that the model needs, checked against `config`; the numbers are read when asked for.
 
     The head is among them only if it differs from the embedding or `config` is not tied: without it, the
     embedding is the head. transformers decides alike: a tied config whose file holds both, different, is not tied.
+    Where there is no head and the settings are silent, the embedding is the head too, as llama.cpp has it.
 
     Args:
         notes: gets a sentence for each thing worth telling that is no error (tensors that were not needed).
+        progress: told how much has been read, whenever a tensor is asked for.
 
     Raises:
         CheckpointError: a file is missing, damaged or leads outside the folder; a tensor is missing or has another
@@ -69,13 +82,18 @@ def load_tensors(checkpoint: Checkpoint, config: ModelConfig, notes: list[str] |
     """
     infos = _by_our_names(checkpoint.tensors(), config.architecture)
     needed = _needed(checkpoint, config, infos)
+    if not config.tied and tensor_name(config, "head") not in needed and notes is not None:
+        notes.append(
+            f"the weights hold no {tensor_name(config, 'head')}, and {checkpoint.settings_name} does not say whether "
+            "the head is tied: the embedding is taken for it"
+        )
     extra = [name for name in infos if name not in needed and not name.endswith(FOLLOWS_FROM_CONFIG)]
     if config.tied and tensor_name(config, "head") in needed:
         _settle_head(checkpoint, config, needed, notes)
     if extra and notes is not None:
         some = ", ".join(quoted(name) for name in extra[:3]) + (", …" if len(extra) > 3 else "")
         notes.append(f"ignored {len(extra)} tensor{'s' * (len(extra) > 1)} that the model has no use for: {some}")
-    return Tensors(checkpoint, needed)
+    return Tensors(checkpoint, needed, progress)
 
 
 def _by_our_names(infos: Iterable[TensorInfo], row: Architecture) -> dict[str, TensorInfo]:
@@ -94,11 +112,10 @@ def _needed(checkpoint: Checkpoint, config: ModelConfig, infos: Mapping[str, Ten
     def check(name: str, shape: tuple[int, ...]) -> None:
         info = infos[name]
         if info.shape != shape:
-            raise CheckpointError(
-                f"{info.file}: {name} has shape {shown(list(info.shape))}, where config.json asks for {list(shape)}"
-            )
+            asked = f"{checkpoint.settings_name} asks for {list(shape)}"
+            raise CheckpointError(f"{info.file}: {name} has shape {shown(list(info.shape))}, where {asked}")
         if info.dtype not in checkpoint.readable:
-            raise CheckpointError(f"{info.file}: {name} is {info.dtype}; glass reads {', '.join(checkpoint.readable)}")
+            raise TensorTypeError(f"{info.file}: {name} is {info.dtype}; glass reads {', '.join(checkpoint.readable)}")
         needed[name] = info
 
     head = tensor_name(config, "head")
@@ -106,7 +123,13 @@ def _needed(checkpoint: Checkpoint, config: ModelConfig, infos: Mapping[str, Ten
         if name in infos:
             check(name, shape)
         elif not (role == "embedding" and config.tied and head in infos):
-            hint = "; config.json says that the head is not tied to the embedding" if role == "head" else ""
+            if role == "head" and not config.tie_known:
+                continue
+            hint = (
+                f"; {checkpoint.settings_name} says that the head is not tied to the embedding"
+                if role == "head"
+                else ""
+            )
             raise CheckpointError(
                 f"{checkpoint.path}: the weights lack {name}, expected with shape {list(shape)}{hint}"
             )
@@ -125,4 +148,6 @@ def _settle_head(
     elif bool((checkpoint.read(needed[embedding]) == checkpoint.read(needed[head])).all()):
         del needed[head]
     elif notes is not None:
-        notes.append(f"{head} differs from the embedding although config.json ties them; it is used as it is")
+        notes.append(
+            f"{head} differs from the embedding although {checkpoint.settings_name} ties them; it is used as it is"
+        )

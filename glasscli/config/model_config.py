@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from glasscli.config.architecture import Architecture, Number
-from glasscli.config.architectures import ARCHITECTURES, LLAMA
+from glasscli.config.architectures import LLAMA
 from glasscli.config.families import read_model
 from glasscli.config.families.fields import Fields, shown
 from glasscli.config.rotary import RopeScaling, read_ropes
+from glasscli.config.runs import architecture_of, refuse_unsupported
 from glasscli.config.source import quantization_beside, read_object
 from glasscli.errors import ConfigError
 from glasscli.specs.attention_specs import SlidingAttention
@@ -29,6 +30,7 @@ class ModelConfig:
     Attributes:
         rope: of most layers; `ropes` says it layer by layer, with None for a layer that does not rotate.
         specs: what each layer keeps, which is also how far it looks back.
+        tied: whether the embedding is the head; `tie_known`: whether the settings say so themselves.
         qkv_bias, out_bias, mlp_bias: whether those matrices have one.
         parallel: whether the MLP reads what attention reads, and not what attention gives.
         embedding_scale, residual_scale, logit_scale: factors of the embedding, of what a half block adds, and of
@@ -48,6 +50,7 @@ class ModelConfig:
     norm_eps: float = 1e-6
     rope: RopeScaling = field(default_factory=RopeScaling)
     tied: bool = False
+    tie_known: bool = True
     qkv_bias: bool = False
     out_bias: bool = False
     mlp_bias: bool = False
@@ -118,7 +121,7 @@ class ModelConfig:
         try:
             return _translate(settings)
         except ConfigError as error:
-            raise ConfigError(f"{source}: {error}", error.field) from None
+            raise type(error)(f"{source}: {error}", error.field) from None
         except RecursionError:
             raise ConfigError(f"{source}: nested too deep") from None
 
@@ -146,11 +149,11 @@ def load_settings(folder: Path) -> dict[str, Any]:
 
 
 def _translate(settings: Mapping[str, Any]) -> ModelConfig:
-    row = _architecture(settings)
+    row = architecture_of(settings)
     reading = read_model(settings)
     read, specs = reading.fields, reading.layout.layers
     read = read.over({usual: read.get(own) for usual, own in row.fields.items() if read.has(own)})
-    _refuse_unsupported(read, row)
+    refuse_unsupported(read, row)
     dim, n_heads = read.integer("hidden_size"), read.integer("num_attention_heads")
     spec = _same_shape(specs, read)
     vocab_size = read.integer("vocab_size")
@@ -170,6 +173,7 @@ def _translate(settings: Mapping[str, Any]) -> ModelConfig:
         norm_eps=read.positive(row.eps.field, row.eps.default),
         rope=_usual_rope(ropes, specs),
         tied=read.flag("tie_word_embeddings", row.tied),
+        tie_known=read.has("tie_word_embeddings"),
         qkv_bias=_switch(read, row.biases.get("qkv", False), row.biases_on),
         out_bias=_switch(read, row.biases.get("out", False), row.biases_on),
         mlp_bias=_switch(read, row.biases.get("mlp", False), row.biases_on),
@@ -184,41 +188,15 @@ def _translate(settings: Mapping[str, Any]) -> ModelConfig:
     )
 
 
-def _architecture(settings: Mapping[str, Any]) -> Architecture:
-    """The row of the model's family, and nothing that the row does not say."""
-    named, model_type = settings.get("architectures"), settings.get("model_type")
-    classes = {row.class_name: row for row in ARCHITECTURES.values()}
-    if named is not None:
-        found = [row for name, row in classes.items() if name in named] if isinstance(named, list) else []
-        if not found:
-            known = ", ".join(classes)
-            raise ConfigError(f"architectures is {_words(named)}; glass runs {known}", "architectures")
-        model_type = found[0].model_type if model_type is None else model_type
-    if not isinstance(model_type, str) or model_type not in ARCHITECTURES:
-        known = ", ".join(ARCHITECTURES)
-        raise ConfigError(f"model_type is {shown(model_type)}; glass runs {known}", "model_type")
-    if settings.get("quantization_config") is not None:
-        raise ConfigError(
-            "quantization_config is set; glass reads float64, float32, float16 and bfloat16 weights",
-            "quantization_config",
-        )
-    return ARCHITECTURES[model_type]
-
-
-def _words(named: object) -> str:
-    """A list of class names as a message quotes it."""
-    return ", ".join(shown(name) for name in named[:3]) if isinstance(named, list) and named else shown(named)
-
-
 def _same_shape(specs: tuple[CacheSpec, ...], read: Fields) -> FullAttention | SlidingAttention:
     """The first layer's spec, where all others have heads as many and as wide: what the block computes with."""
     first = specs[0]
     for spec in specs:
         if not isinstance(spec, FullAttention | SlidingAttention):
-            read.refuse("layer_types", f"gives {spec.name} layers, which glass does not run")
+            read.not_run("layer_types", f"gives {spec.name} layers, which glass does not run")
         assert isinstance(first, FullAttention | SlidingAttention)
         if (spec.n_kv_heads, spec.k_dim, spec.v_dim) != (first.n_kv_heads, first.k_dim, first.k_dim):
-            read.refuse("head_dim", "differs between layers or between keys and values, which glass does not run")
+            read.not_run("head_dim", "differs between layers or between keys and values, which glass does not run")
     assert isinstance(first, FullAttention | SlidingAttention)
     return first
 
@@ -234,13 +212,6 @@ def _switch(read: Fields, says: bool | str, default: bool) -> bool:
     return says if isinstance(says, bool) else read.flag(says, default)
 
 
-def _refuse_unsupported(read: Fields, row: Architecture) -> None:
-    for name, value, what in row.unsupported:
-        found = read.get(name)
-        if found is not None and found != value:
-            read.refuse(name, f"is {shown(found)}; glass {what}")
-
-
 def _usual_rope(ropes: tuple[RopeScaling | None, ...], specs: tuple[CacheSpec, ...]) -> RopeScaling:
     """The rotation of the layers that look back over everything; of any layer where there are none."""
     rotated = [(rope, spec) for rope, spec in zip(ropes, specs, strict=True) if rope is not None]
@@ -252,5 +223,5 @@ def _activation(read: Fields, row: Architecture) -> str:
     name = read.get("hidden_act") or next(iter(row.activations))
     if not isinstance(name, str) or name not in row.activations:
         known = " or ".join(repr(known) for known in row.activations)
-        read.refuse("hidden_act", f"is {shown(name)}; glass computes a {row.model_type} with {known}")
+        read.not_run("hidden_act", f"is {shown(name)}; glass computes a {row.model_type} with {known}")
     return row.activations[name]

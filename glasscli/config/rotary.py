@@ -84,7 +84,7 @@ def read_ropes(
         read.refuse("rope_scaling", "and rope_parameters say different things; keep the right one")
     by_type = {name: given.nested(name) for name in ("full_attention", "sliding_attention") if name in given.config}
     if by_type and row.local_theta is None:
-        read.refuse(field, f"differs between kinds of layers, which glass does not compute for a {row.model_type}")
+        read.not_run(field, f"differs between kinds of layers, which glass does not compute for a {row.model_type}")
     theta = read.positive("rope_theta", row.theta)
     empty = Fields({}, read.prefix)
     full = _rope(by_type.get("full_attention", empty) if by_type else given, read, row, theta, head_dim, max_seq_len)
@@ -104,14 +104,14 @@ def _rope(given: Fields, read: Fields, row: Architecture, theta: float, head_dim
     theta = given.positive("rope_theta", theta)
     partial = given.positive("partial_rotary_factor", read.positive("partial_rotary_factor", row.partial or 1.0))
     if row.partial is None and partial != 1:
-        read.refuse("partial_rotary_factor", f"is {partial:g}; glass rotates whole heads of a {row.model_type}")
+        read.not_run("partial_rotary_factor", f"is {partial:g}; glass rotates whole heads of a {row.model_type}")
     width = _part(head_dim, partial)
     if partial == 1 and head_dim % 2:
         read.refuse("head_dim", f"is {head_dim}: rotary embeddings turn pairs and need an even number")
     if partial > 1 or width % 2 or width < 2:
         read.refuse("partial_rotary_factor", f"is {partial:g}: {width} of {head_dim} numbers of a head make no pairs")
     if kind not in KINDS:
-        read.refuse(given.prefix[:-1] or "rope_scaling", f"has type {shown(kind)}; glass knows {', '.join(KINDS)}")
+        read.not_run(given.prefix[:-1] or "rope_scaling", f"has type {shown(kind)}; glass knows {', '.join(KINDS)}")
     base: dict[str, Any] = {"kind": str(kind), "theta": theta, "partial": partial}
     if kind == "default":
         return RopeScaling(theta=theta, partial=partial)

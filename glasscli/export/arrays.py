@@ -75,7 +75,7 @@ def describe(dump: Dump, names: str = "native") -> dict[str, Any]:
     """Everything about a dump that is not an array, for metadata."""
     return {
         "schema": "glass.attn/1",
-        "model": describe_model(dump.model, dump.config, dump.weights_hash),
+        "model": describe_model(dump.model, dump.config, dump.weights_hash, dump.removed),
         "dtype": "float32",
         "names": names,
         "prompt": dump.prompt,
@@ -88,7 +88,7 @@ def describe(dump: Dump, names: str = "native") -> dict[str, Any]:
     }
 
 
-def describe_model(name: str, config: ModelConfig, weights_hash: str) -> dict[str, Any]:
+def describe_model(name: str, config: ModelConfig, weights_hash: str, removed: Sequence[str] = ()) -> dict[str, Any]:
     """Which model the numbers come from, for metadata."""
     return {
         "name": name,
@@ -100,6 +100,7 @@ def describe_model(name: str, config: ModelConfig, weights_hash: str) -> dict[st
         "rope_theta": config.rope.theta,
         "rope_kind": config.rope.kind,
         "weights_sha256": weights_hash or None,
+        "ablated": list(removed),
     }
 
 

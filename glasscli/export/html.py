@@ -45,7 +45,7 @@ def page(dump: Dump) -> str:
     data = json.dumps(page_data(dump), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     fields = {
         "@POLICY@": policy,
-        "@TITLE@": escape(f"attention · {dump.model}"),
+        "@TITLE@": escape(f"attention · {dump.title}"),
         "@STYLE@": style,
         "@DATA@": data,
         "@SCRIPT@": script,

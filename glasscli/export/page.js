@@ -134,7 +134,7 @@ function fromAddress() {
 
 function begin() {
   const m = data.model, n = data.tokens.length;
-  $("model").textContent = visible(m.name);
+  $("model").textContent = visible(m.name) + (m.ablated.length ? ` without ${m.ablated.join(", ")}` : "");
   $("about").textContent = `${m.n_layers} layers · ${m.n_heads} query heads → ${m.n_kv_heads} KV heads · head_dim ` +
     `${m.head_dim} · float32 · ${data.mode} ${data.queries} × ${n}` + (data.start ? ` from ${data.start}` : "");
   $("prompt").textContent = data.prompt === null ? "" : visible(data.prompt);

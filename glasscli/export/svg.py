@@ -42,9 +42,9 @@ def picture(dump: Dump) -> str:
     width, height = label + max(heads * step_x, 420), 74 + len(dump.layers) * step_y
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" aria-label="attention of {_xml(dump.model)}">',
+        f'role="img" aria-label="attention of {_xml(dump.title)}">',
         f"<style>{STYLE}</style>",
-        _text(12, 22, f"{dump.model} · softmax · rows read, columns are read"),
+        _text(12, 22, f"{dump.title} · softmax · rows read, columns are read"),
         _text(12, 40, _note(dump, pool), "dim"),
     ]
     for i, trace in enumerate(dump.layers):

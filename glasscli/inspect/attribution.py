@@ -90,9 +90,14 @@ class Attribution:
         return abs(self.total - self.logit)
 
     @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the largest part, or of 1: float32 rounds in proportion."""
+        return self.gap / max(1.0, *(abs(part.logit) for part in self.contributions))
+
+    @property
     def ok(self) -> bool:
         """Whether the gap is rounding."""
-        return self.gap < TOLERANCE * max(1.0, max(abs(part.logit) for part in self.contributions))
+        return self.relative_gap < TOLERANCE
 
     def sorted(self) -> tuple[Contribution, ...]:
         """The parts by size, largest first."""

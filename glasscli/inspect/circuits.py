@@ -7,16 +7,24 @@ token: it says what a head does, not what comes of it.
 Source: Olsson et al. 2022, arXiv:2209.11895, section on K-composition; Elhage et al. 2021.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from glasscli.inspect.ablation import Part, remove
-from glasscli.inspect.probes import PROBE_DRAWS, Probed, probe_heads, repeat_probes
+import numpy as np
+
+from glasscli.arrays import Array
+from glasscli.errors import CheckpointError, UsageError
+from glasscli.inspect.ablation import Part
+from glasscli.inspect.measures import repeat_masks
+from glasscli.inspect.probes import PROBE_DRAWS, repeat_probes
+from glasscli.inspect.removed import without
+from glasscli.inspect.runs import watch
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
 
-ROLES = ("induct", "prev")  # names of measures
+ROLES = ("induct", "dup", "prev")  # names of measures
 
 
 @dataclass(frozen=True)
@@ -24,8 +32,9 @@ class Feed:
     """What head `reader` loses in a role when head `writer`, in an earlier layer, is set to zero.
 
     Attributes:
-        role: the measure: "induct" or "prev".
+        role: the measure: "induct", "dup" or "prev".
         before, after: the reader's mean score on the probes, with the writer and without.
+        before_sd, after_sd, change_sd: standard deviations over the probes, the last of after − before on each.
     """
 
     writer: Part
@@ -33,6 +42,9 @@ class Feed:
     role: str
     before: float
     after: float
+    before_sd: float
+    after_sd: float
+    change_sd: float
 
     @property
     def change(self) -> float:
@@ -52,24 +64,48 @@ def find_feeds(loaded: "LoadedModel", n_draws: int = PROBE_DRAWS) -> Feeds:
     """Take each head out in turn and measure the roles of all heads in later layers.
 
     Raises:
-        UsageError, CheckpointError: as `probe_heads`.
+        UsageError, CheckpointError: as `role_scores`.
     """
     config = loaded.config
     probes = repeat_probes(loaded, n_draws)
-    whole = probe_heads(loaded, probes)
-    heads = range(config.n_heads)
-    pairs = []
-    for writer in (Part(layer, head) for layer in range(config.n_layers - 1) for head in heads):
-        without = probe_heads(loaded, probes, remove([writer]))
-        for reader in (Part(layer, head) for layer in range(writer.layer + 1, config.n_layers) for head in heads):
-            for role in ROLES:
-                before, after = (_score(scores, reader, role) for scores in (whole, without))
-                if before is not None and after is not None:
-                    pairs.append(Feed(writer, reader, role, before, after))
+    whole = role_scores(loaded, probes)
+    pairs: list[Feed] = []
+    for writer in (Part(layer, head) for layer in range(config.n_layers - 1) for head in range(config.n_heads)):
+        less = role_scores(without(loaded, [writer]), probes)
+        for layer in range(writer.layer + 1, config.n_layers):
+            for head in range(config.n_heads):
+                scores = ((role, whole[role][layer, head], less[role][layer, head]) for role in ROLES)
+                pairs += [_feed(writer, Part(layer, head), *each) for each in scores]
     pairs.sort(key=lambda feed: (-abs(feed.change), feed.writer.label, feed.reader.label))
     return Feeds(tuple(pairs), len(probes))
 
 
-def _score(scores: list[list[Probed]], part: Part, role: str) -> float | None:
-    found: float | None = getattr(scores[part.layer][part.head or 0].mean, role)
-    return found
+def role_scores(loaded: "LoadedModel", probes: Sequence[Sequence[int]]) -> dict[str, Array]:
+    """For each role the scores of all heads, [layer, head, probe]: the measures of `measures.measure_heads`.
+
+    Args:
+        probes: texts in which tokens come again.
+
+    Raises:
+        UsageError: no token comes again, or a probe is too long.
+        CheckpointError: a number is not finite.
+    """
+    scores: dict[str, list[Array]] = {role: [] for role in ROLES}
+    for ids in probes:
+        kept = watch(loaded, ids, ("softmax",), last_only=True).kept
+        pattern = np.stack([kept[layer, "softmax"] for layer in range(loaded.config.n_layers)]).astype(np.float64)
+        if not np.isfinite(pattern).all():
+            raise CheckpointError("a pattern holds NaN or infinity; the model's weights may be damaged")
+        same, after = repeat_masks(ids, 0, len(ids))
+        again = same.any(axis=-1)  # never the first row
+        if not again.any():
+            raise UsageError("no token comes twice in a probe: there is nothing to continue")
+        scores["induct"].append((pattern * after)[..., again, :].sum(axis=-1).mean(axis=-1))
+        scores["dup"].append((pattern * same)[..., again, :].sum(axis=-1).mean(axis=-1))
+        scores["prev"].append(np.diagonal(pattern, -1, -2, -1).mean(axis=-1))
+    return {role: np.stack(found, axis=-1) for role, found in scores.items()}
+
+
+def _feed(writer: Part, reader: Part, role: str, before: Array, after: Array) -> Feed:
+    spread = [float(x.std(ddof=1)) if len(x) > 1 else 0.0 for x in (before, after, after - before)]
+    return Feed(writer, reader, role, float(before.mean()), float(after.mean()), *spread)

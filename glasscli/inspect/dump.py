@@ -68,6 +68,7 @@ class Dump:
         weights_hash: SHA-256 of the weight files, where asked for.
         cache: how keys and values were kept, see `cache.choice_text`.
         full: the same layers of the same tokens with the full cache, where they are to be compared.
+        removed: parts that were taken out, see `LoadedModel.removed`.
     """
 
     model: str
@@ -82,6 +83,12 @@ class Dump:
     weights_hash: str = ""
     cache: str = FULL.text
     full: tuple[LayerTrace, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The model's name, and what was taken out of it."""
+        return f"{self.model} without {', '.join(self.removed)}" if self.removed else self.model
 
     @property
     def token_ids(self) -> list[int]:
@@ -247,4 +254,5 @@ def _dump(
         mode=mode,
         start=start,
         layers=tuple(layers),
+        removed=loaded.removed,
     )

@@ -77,7 +77,7 @@ def measure_heads(pattern_HTS: Array, start: int, token_ids: Sequence[int], n_kv
     n_heads, n_queries, n_keys = pattern_HTS.shape
     if len(token_ids) != n_keys or start + n_queries > n_keys:
         raise ValueError(f"{len(token_ids)} tokens and start {start} do not fit a pattern {pattern_HTS.shape}")
-    masks = _repeat_masks(token_ids, start, n_queries)
+    masks = repeat_masks(token_ids, start, n_queries)
     group = n_heads // n_kv_heads
     return [
         _measure(pattern_HTS[head].astype(np.float64), start, masks, head, head // group) for head in range(n_heads)
@@ -90,7 +90,7 @@ def uniform_measures(start: int, n_queries: int, token_ids: Sequence[int]) -> He
     `token_ids` are the tokens of all keys, as in `measure_heads`.
     """
     pattern_TS = uniform_pattern(start, n_queries, len(token_ids))
-    return _measure(pattern_TS, start, _repeat_masks(token_ids, start, n_queries), None, None)
+    return _measure(pattern_TS, start, repeat_masks(token_ids, start, n_queries), None, None)
 
 
 def uniform_pattern(start: int, n_queries: int, n_keys: int) -> Array:
@@ -128,7 +128,7 @@ def value_weighted(pattern_HTS: Array, v_KSE: Array) -> tuple[Array, Array]:
     return pattern_HTS * np.repeat(lengths_KS, group, axis=0)[:, None, :], lengths_KS
 
 
-def _repeat_masks(token_ids: Sequence[int], start: int, n_queries: int) -> tuple[Mask, Mask]:
+def repeat_masks(token_ids: Sequence[int], start: int, n_queries: int) -> tuple[Mask, Mask]:
     """Two masks [T, S]: earlier places of the query's token, and the places right after those."""
     ids_S = np.asarray(token_ids)
     p_T = start + np.arange(n_queries)

@@ -12,7 +12,6 @@ import numpy as np
 
 from glasscli.arrays import Array
 from glasscli.errors import CheckpointError, UsageError
-from glasscli.generation.sampling import top_alternatives
 from glasscli.inspect.dump import Token, token_of
 
 if TYPE_CHECKING:
@@ -69,12 +68,24 @@ def ranks_of(logits_TV: Array, token_ids: Sequence[int]) -> list[int]:
 
 def guesses(loaded: "LoadedModel", logits_V: Array, n: int) -> tuple[Guess, ...]:
     """The `n` likeliest tokens, best first; of equals the lower id first. Rows that are no token are left out."""
+    return guesses_of_rows(loaded, log_softmax(logits_V)[None], n)[0]
+
+
+def guesses_of_rows(loaded: "LoadedModel", logprobs_TV: Array, n: int) -> list[tuple[Guess, ...]]:
+    """The same for each row of ln p."""
+    n = min(n, logprobs_TV.shape[1] - len(loaded.unused_ids))
     if n < 1:
-        return ()
-    unused = frozenset(loaded.unused_ids)
-    found = top_alternatives(logits_V, n + len(unused))
-    real = [(token_id, logprob) for token_id, logprob in found if token_id not in unused]
-    return tuple(Guess(token_of(loaded.tokenizer, token_id), logprob) for token_id, logprob in real[:n])
+        return [()] * len(logprobs_TV)
+    if loaded.unused_ids:
+        logprobs_TV = logprobs_TV.copy()
+        logprobs_TV[:, loaded.unused_ids] = -np.inf
+    found = []
+    for row, least in zip(logprobs_TV, np.partition(logprobs_TV, -n, axis=1)[:, -n], strict=True):
+        ids = np.flatnonzero(row >= least)
+        ids = ids[np.argsort(-row[ids], kind="stable")[:n]]
+        found.append((ids.tolist(), row[ids].tolist()))
+    tokens = {token_id: token_of(loaded.tokenizer, token_id) for ids, _ in found for token_id in ids}
+    return [tuple(Guess(tokens[i], logprob) for i, logprob in zip(*pair, strict=True)) for pair in found]
 
 
 def tokens_of(tokenizer: "Tokenizer", token_ids: Sequence[int]) -> tuple[Token, ...]:

@@ -3,8 +3,9 @@
     nats per token  = −Σ ln p / tokens scored        perplexity    = e^(nats per token)
     bits per byte   = −Σ log2 p / bytes of the text  (compares models whose tokenizers differ)
 
-A text longer than the context is read in windows that share half of it: each token is scored once, and after the
-first window with at least half a context before it. A corpus is told story by story, see `score_stories`.
+A text longer than the context is read in windows that share half of it, or as much as is asked for: each token is
+scored once, and after the first window with at least that much before it. A corpus is told story by story, see
+`score_stories`.
 
 Source: Gao et al. 2020, arXiv:2101.00027, section 3.1 (bits per byte).
 """
@@ -19,13 +20,14 @@ import numpy as np
 from glasscli.arrays import Array
 from glasscli.errors import UsageError
 from glasscli.inspect.dump import Token, check_size
-from glasscli.inspect.predictions import Guess, guesses, log_softmax, ranks_of, tokens_of
+from glasscli.inspect.predictions import Guess, guesses_of_rows, log_softmax, ranks_of, tokens_of
 from glasscli.inspect.trace import Edit, Trace
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
 
 CHUNK = 256  # tokens whose logits are held at once
+MAX_LOGPROBS = 2**22  # numbers in float64 beside them: 32 MiB
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class ScoredToken:
 
     Attributes:
         position: in its text or story, 0 for the opening token.
+        text: in which story, 0 for the first.
         logprob: ln of its probability.
         rank: 1 if it was the likeliest.
         top: the likeliest tokens in its place.
@@ -46,6 +49,7 @@ class ScoredToken:
     rank: int
     top: tuple[Guess, ...] = ()
     window: int = 0
+    text: int = 0
 
     @property
     def p(self) -> float:
@@ -68,6 +72,7 @@ class TextScore:
         n_bytes: UTF-8 bytes of what was scored; marks have none.
         n_texts: 1, or how many stories.
         context: how many tokens a prediction could see at most.
+        stride: how far each window moves on.
     """
 
     opening: tuple[Token, ...]
@@ -75,6 +80,7 @@ class TextScore:
     n_bytes: int
     n_texts: int
     context: int
+    stride: int
 
     @property
     def nats(self) -> float:
@@ -88,8 +94,8 @@ class TextScore:
 
     @property
     def perplexity(self) -> float:
-        """e to the nats per token: among how many equally likely tokens it was a guess, so to say."""
-        return math.exp(self.nats_per_token)
+        """e to the nats per token: among how many equally likely tokens it was a guess, so to say. ∞ past 10^308."""
+        return math.exp(self.nats_per_token) if self.nats_per_token < 709 else math.inf
 
     @property
     def bits_per_byte(self) -> float | None:
@@ -111,13 +117,17 @@ class Window:
     done: int
 
 
-def cut_windows(n_tokens: int, context: int) -> Iterator[Window]:
-    """Windows over a text of `n_tokens`, each of at most `context`, sharing half; each token but the first once."""
+def cut_windows(n_tokens: int, context: int, stride: int | None = None) -> Iterator[Window]:
+    """Windows over a text of `n_tokens`, each of at most `context`; each token but the first is scored once.
+
+    Args:
+        stride: how far each window moves on (default: half the context, rounded up).
+    """
     start = done = 0
     while done < n_tokens - 1:
         stop = min(start + context, n_tokens - 1)
         yield Window(start, stop, done)
-        start, done = stop - context // 2, stop
+        start, done = start + (stride or context - context // 2), stop
 
 
 def score_text(
@@ -125,6 +135,7 @@ def score_text(
     text: str | Sequence[int],
     *,
     context: int | None = None,
+    stride: int | None = None,
     n_top: int = 0,
     edit: Edit | None = None,
 ) -> TextScore:
@@ -134,11 +145,12 @@ def score_text(
 
     Args:
         context: tokens a window reads (default: as many as the model was trained for).
+        stride: how far each window moves on, 1 to `context` (default: half of it).
         n_top: how many of the likeliest tokens to tell at each place.
         edit: changes the run, see `Trace`; such as an ablation.
 
     Raises:
-        UsageError: fewer than two tokens, or a context the model doesn't have.
+        UsageError: fewer than two tokens, a context the model doesn't have, or a stride past it.
         CheckpointError: a logit is not a finite number.
     """
     ids = loaded.encode(text) if isinstance(text, str) else list(text)
@@ -149,9 +161,9 @@ def score_text(
     n_bytes = len(shown.encode())
     if ids[0] not in loaded.tokenizer.special_ids:
         n_bytes -= len(loaded.tokenizer.piece_bytes(ids[0], True))
-    window = _context(loaded, context)
-    tokens = tuple(_score(loaded, ids, window, n_top, edit))
-    return TextScore(tokens_of(loaded.tokenizer, ids[:1]), tokens, n_bytes, 1, window)
+    reading = _reading(loaded, context, stride)
+    tokens = tuple(_score(loaded, ids, reading, n_top, edit))
+    return TextScore(tokens_of(loaded.tokenizer, ids[:1]), tokens, n_bytes, 1, *reading)
 
 
 def score_stories(
@@ -159,6 +171,7 @@ def score_stories(
     corpus: str,
     *,
     context: int | None = None,
+    stride: int | None = None,
     n_top: int = 0,
     edit: Edit | None = None,
 ) -> TextScore:
@@ -177,16 +190,16 @@ def score_stories(
     stories = [story for story in parts if story.strip()]
     if not stories:
         raise UsageError("there is no story in this text")
-    window, n_bytes = _context(loaded, context), 0
+    reading, n_bytes = _reading(loaded, context, stride), 0
     opening: list[int] = []
     tokens: list[ScoredToken] = []
-    for story in stories:
+    for number, story in enumerate(stories):
         ids = loaded.encode(story)
         ids = [*([] if ids[0] in loaded.tokenizer.special_ids else [mark]), *ids, mark]
-        tokens += _score(loaded, ids, window, n_top, edit)
+        tokens += _score(loaded, ids, reading, n_top, edit, number)
         opening.append(ids[0])
         n_bytes += len(story.encode())
-    return TextScore(tokens_of(loaded.tokenizer, opening), tuple(tokens), n_bytes, len(stories), window)
+    return TextScore(tokens_of(loaded.tokenizer, opening), tuple(tokens), n_bytes, len(stories), *reading)
 
 
 def has_stories(loaded: "LoadedModel", text: str) -> bool:
@@ -194,32 +207,40 @@ def has_stories(loaded: "LoadedModel", text: str) -> bool:
     return any(loaded.tokenizer.piece(mark) in text for mark in loaded.config.eos_ids[:1])
 
 
-def _context(loaded: "LoadedModel", context: int | None) -> int:
+def _reading(loaded: "LoadedModel", context: int | None, stride: int | None) -> tuple[int, int]:
+    """How many tokens a window has, and how far it moves on."""
     most = loaded.config.max_seq_len
-    if context is None:
-        return most
+    context = most if context is None else context
     if not 2 <= context <= most:
         raise UsageError(f"a context of {context:,} tokens; expected 2 to {most:,}, which this model was trained for")
-    return context
+    stride = context - context // 2 if stride is None else stride
+    if not 1 <= stride <= context:
+        raise UsageError(f"a stride of {stride:,} tokens; expected 1 to {context:,}, the length of a window")
+    return context, stride
 
 
 def _score(
-    loaded: "LoadedModel", ids: Sequence[int], context: int, n_top: int, edit: Edit | None
+    loaded: "LoadedModel",
+    ids: Sequence[int],
+    reading: tuple[int, int],
+    n_top: int,
+    edit: Edit | None,
+    text: int = 0,
 ) -> Iterator[ScoredToken]:
     tokens = tokens_of(loaded.tokenizer, ids)
-    for number, window in enumerate(cut_windows(len(ids), context)):
+    n_rows = max(1, MAX_LOGPROBS // loaded.config.vocab_size)
+    for number, window in enumerate(cut_windows(len(ids), *reading)):
         for first, logits_TV in window_logits(loaded, ids[window.start : window.stop], edit):
             skipped = max(0, window.done - window.start - first)
-            if skipped >= len(logits_TV):
-                continue
-            logits_TV = logits_TV[skipped:]
-            start = window.start + first + skipped + 1
-            told = ids[start : start + len(logits_TV)]
-            logprobs = log_softmax(logits_TV)[range(len(told)), told].tolist()
-            ranks = ranks_of(logits_TV, told)
-            for row, (logprob, rank) in enumerate(zip(logprobs, ranks, strict=True)):
-                top = guesses(loaded, logits_TV[row], n_top)
-                yield ScoredToken(start + row, tokens[start + row], logprob, rank, top, number)
+            for row in range(skipped, len(logits_TV), n_rows):
+                at = window.start + first + row + 1
+                logits = logits_TV[row : row + n_rows]
+                told = ids[at : at + len(logits)]
+                logprobs_TV = log_softmax(logits)
+                logprobs = logprobs_TV[range(len(told)), told].tolist()
+                tops = guesses_of_rows(loaded, logprobs_TV, n_top)
+                for i, found in enumerate(zip(logprobs, ranks_of(logits, told), tops, strict=True), at):
+                    yield ScoredToken(i, tokens[i], *found, number, text)
 
 
 def window_logits(loaded: "LoadedModel", ids: Sequence[int], edit: Edit | None = None) -> Iterator[tuple[int, Array]]:

@@ -60,8 +60,8 @@ def attention(normed_BTD: Array, weights: BlockWeights, layer: int, step: Step, 
     config = step.config
     n_batch, n_new, _ = normed_BTD.shape
     heads = linear(normed_BTD, weights.qkv, weights.qkv_bias).reshape(n_batch, n_new, -1, config.head_dim)
-    q, k, v = np.split(heads.swapaxes(1, 2), [config.n_heads, config.n_heads + config.n_kv_heads], axis=1)
-    q_BHTE, k_BKTE, v_BKTE = at("q", q), at("k", k), at("v", v)
+    heads, n_q, n_qk = heads.swapaxes(1, 2), config.n_heads, config.n_heads + config.n_kv_heads
+    q_BHTE, k_BKTE, v_BKTE = at("q", heads[:, :n_q]), at("k", heads[:, n_q:n_qk]), at("v", heads[:, n_qk:])
     if weights.q_norm is not None and weights.k_norm is not None:
         q_BHTE = at("q_norm", norm_heads(q_BHTE, weights.q_norm, config.norm_eps))
         k_BKTE = at("k_norm", norm_heads(k_BKTE, weights.k_norm, config.norm_eps))
@@ -107,7 +107,7 @@ def mlp(normed_BTD: Array, weights: BlockWeights, config: ModelConfig, at: At = 
     activation = ACTIVATIONS[config.activation]
     up = linear(normed_BTD, weights.gate_up, weights.gate_up_bias)
     if config.architecture.gated:
-        gate, up = np.split(up, 2, axis=-1)
+        gate, up = up[..., : config.ffn_dim], up[..., config.ffn_dim :]
         hidden = activation(at("gate", gate))
         hidden *= at("up", up)
     else:

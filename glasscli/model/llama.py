@@ -7,6 +7,8 @@ The model holds weights. The cache is handed in and belongs to whoever runs the 
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +27,7 @@ from glasscli.model.decode import Decoder
 from glasscli.model.ops import norm
 from glasscli.model.places import At, untouched
 from glasscli.model.rope import Rotations, frequencies, rotate, rotations_at
-from glasscli.model.weights import load_weights
+from glasscli.model.weights import BlockWeights, Weights, load_weights
 
 if TYPE_CHECKING:
     from glasscli.inspect.trace import Trace
@@ -45,14 +47,23 @@ class Llama:
         weights: its weights, arranged for computing.
     """
 
-    def __init__(self, config: ModelConfig, tensors: Mapping[str, Array]) -> None:
-        """Take float32 `tensors` by the names in their file, already checked against `config`."""
+    def __init__(self, config: ModelConfig, tensors: Mapping[str, Array] | Weights) -> None:
+        """Take float32 `tensors` by the names in their file, already checked against `config`; or arranged ones."""
         self.config = config
         self.layout = layout_of(config)
-        self.weights = load_weights(config, tensors)
+        self.weights = tensors if isinstance(tensors, Weights) else load_weights(config, tensors)
         ropes = [rope for rope in dict.fromkeys(config.ropes) if rope is not None]
         self._frequencies = {rope: frequencies(rope, config.head_dim) for rope in ropes}
         self._scratch = threading.local()
+
+    def with_blocks(self, blocks: Mapping[int, BlockWeights]) -> "Llama":
+        """A model that has other weights in some layers, and shares all else with this one."""
+        made = copy(self)
+        made.weights = replace(
+            self.weights, blocks=tuple(blocks.get(layer, own) for layer, own in enumerate(self.weights.blocks))
+        )
+        made._scratch = threading.local()  # a decoder holds the weights it was made for
+        return made
 
     def new_cache(
         self,

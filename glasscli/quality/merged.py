@@ -6,7 +6,6 @@ what makes sharing cheap. This is the beginning alone.
 Source: Ainslie et al. 2023, arXiv:2305.13245, section 2.1.
 """
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,21 +13,20 @@ import numpy as np
 
 from glasscli.arrays import Array
 from glasscli.cache.choice import CacheChoice
-from glasscli.checkpoint.tensors import load_tensors
 from glasscli.config.model_config import ModelConfig
-from glasscli.config.tensor_shapes import tensor_name
 from glasscli.errors import ConfigError
 from glasscli.model.llama import Llama
+from glasscli.model.weights import BlockWeights
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
 
 
 def merged_model(loaded: "LoadedModel", n_kv_heads: int) -> Llama:
-    """The model of `loaded` with `n_kv_heads` key/value heads, read from its files again.
+    """The model of `loaded` with `n_kv_heads` key/value heads; all other weights are shared with it.
 
     Raises:
-        ConfigError: that many heads can't be made of those there are.
+        ConfigError: that many heads can't be made of those there are, or each has a norm of its own.
     """
     config = loaded.config
     if n_kv_heads < 1 or config.n_kv_heads % n_kv_heads:
@@ -36,9 +34,15 @@ def merged_model(loaded: "LoadedModel", n_kv_heads: int) -> Llama:
             f"{config.n_kv_heads} key/value heads can't be merged into {n_kv_heads} groups of the same size",
             "num_key_value_heads",
         )
+    if config.architecture.qk_norm == "all" and n_kv_heads != config.n_kv_heads:
+        raise ConfigError(
+            "keys are normed over all heads at once, with a weight for each: their heads can't be merged",
+            "num_key_value_heads",
+        )
     specs = tuple(replace(spec, n_kv_heads=n_kv_heads) for spec in config.specs)  # type: ignore[type-var]
     merged = replace(config, n_kv_heads=n_kv_heads, specs=specs)
-    return Llama(merged, _Merged(load_tensors(loaded.checkpoint, config), config, n_kv_heads))
+    weights = loaded.model.weights
+    return Llama(merged, replace(weights, blocks=tuple(_merged(block, config, n_kv_heads) for block in weights.blocks)))
 
 
 def with_merged_heads(loaded: "LoadedModel", choice: CacheChoice) -> "LoadedModel":
@@ -55,23 +59,14 @@ def with_merged_heads(loaded: "LoadedModel", choice: CacheChoice) -> "LoadedMode
     return replace(loaded, config=model.config, model=model, notes=(*loaded.notes, note))
 
 
-class _Merged(Mapping[str, Array]):
-    """A checkpoint's tensors, those of keys and values averaged over groups of heads as they are asked for."""
+def _merged(block: BlockWeights, config: ModelConfig, n_kv_heads: int) -> BlockWeights:
+    """A block whose columns of W_K and W_V, and their biases, are means over groups of heads."""
 
-    def __init__(self, tensors: Mapping[str, Array], config: ModelConfig, n_kv_heads: int) -> None:
-        self.tensors, self.n_kv_heads, self.head_dim = tensors, n_kv_heads, config.head_dim
-        roles = [f"{role}{part}" for role in "kv" for part in ("", ".bias")]
-        self.shared = {tensor_name(config, role, layer) for role in roles for layer in range(config.n_layers)}
+    def columns(array: Array) -> Array:
+        heads = array.reshape(*array.shape[:-1], -1, config.head_dim)
+        q, k, v = np.split(heads, [config.n_heads, config.n_heads + config.n_kv_heads], axis=-2)
+        groups = (x.reshape(*x.shape[:-2], n_kv_heads, -1, config.head_dim).mean(axis=-2) for x in (k, v))
+        return np.concatenate([q, *groups], axis=-2).reshape(*array.shape[:-1], -1)
 
-    def __getitem__(self, name: str) -> Array:
-        rows = self.tensors[name]
-        if name not in self.shared:
-            return rows
-        groups = rows.reshape(self.n_kv_heads, -1, self.head_dim, *rows.shape[1:])
-        return groups.mean(axis=1, dtype=np.float32).reshape(-1, *rows.shape[1:])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.tensors)
-
-    def __len__(self) -> int:
-        return len(self.tensors)
+    bias = None if block.qkv_bias is None else columns(block.qkv_bias)
+    return replace(block, qkv=columns(block.qkv), qkv_bias=bias)

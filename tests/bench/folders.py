@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from glasscli import load_config
 from glasscli.checkpoint.checkpoint import open_checkpoint
-from glasscli.checkpoint.load import shipped_folder
 from glasscli.checkpoint.tensors import load_tensors
+from glasscli.locate.shipped import shipped_folder
 
 LONGEST = 4096  # positions; the shipped model was trained for fewer, but costs the same at each
 

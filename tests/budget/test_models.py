@@ -10,9 +10,9 @@ from glasscli.budget.describe import sharing
 from glasscli.budget.model_facts import MODELS
 from glasscli.budget.models import find
 from glasscli.budget.plan import Request, plan
-from glasscli.checkpoint.load import shipped_folder
 from glasscli.config.families import layout
 from glasscli.errors import UsageError
+from glasscli.locate.shipped import shipped_folder
 
 NAMES = [model.name for model in MODELS]
 CONFIGS = Path(__file__).parents[1] / "data" / "kv" / "configs"

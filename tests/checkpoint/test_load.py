@@ -11,9 +11,10 @@ from helpers.family_models import random_tensors
 from helpers.model_folders import byte_level, sentencepiece_like, write_folder
 from helpers.random_llama import settings, tensors
 
-from glasscli.checkpoint.load import load_model, shipped_folder
+from glasscli.checkpoint.load import load_model
 from glasscli.config.model_config import ModelConfig
 from glasscli.errors import CheckpointError, ConfigError, GlassError, TokenizerError, UsageError
+from glasscli.locate.shipped import shipped_folder
 from glasscli.model.llama import Llama
 
 MakeFolder = Callable[..., Path]

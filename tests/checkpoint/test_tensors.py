@@ -1,5 +1,8 @@
 """From a folder to the tensors of a model: what good folders give, which head counts, and what does not fit."""
 
+import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +12,9 @@ from helpers.model_folders import write_bfloat16
 from helpers.random_llama import KINDS, settings, shapes
 from safetensors.numpy import load_file, save_file
 
+from glasscli import load_model
+from glasscli.checkpoint.checkpoint import open_checkpoint
+from glasscli.checkpoint.tensors import load_tensors
 from glasscli.config.model_config import ModelConfig
 from glasscli.config.tensor_shapes import expected_tensors
 from glasscli.errors import CheckpointError
@@ -93,6 +99,35 @@ def test_untied_head_missing_is_named(make_model_folder: MakeFolder) -> None:
     assert "lack lm_head.weight" in message
     assert "[320, 32]" in message
     assert "not tied" in message
+
+
+def test_no_word_of_tying_and_no_head_ties_and_says_so(make_model_folder: MakeFolder) -> None:
+    """As llama.cpp does; a config without the key and with a head in the file is not tied, as transformers has it."""
+    silent = make_model_folder()
+    tied = load_model(silent)
+    config = json.loads((silent / "config.json").read_text())
+    del config["tie_word_embeddings"]
+    (silent / "config.json").write_text(json.dumps(config))
+    loaded = load_model(silent)
+    assert loaded.config.tied
+    assert loaded.notes == (
+        "the weights hold no lm_head.weight, and config.json does not say whether the head is tied: "
+        "the embedding is taken for it",
+    )
+    np.testing.assert_array_equal(loaded.model([1, 5, 2]), tied.model([1, 5, 2]))
+    head = np.ones((320, 32), np.float32)
+    loaded = load_model(rewrite(silent, lambda w: w.update({"lm_head.weight": head})))
+    assert not loaded.config.tied
+    assert loaded.notes == ()
+
+
+def test_a_gguf_has_no_config_json() -> None:
+    """Its settings stand in its header, and that is what messages say."""
+    checkpoint = open_checkpoint(Path(__file__).parents[1] / "data" / "gguf" / "converted" / "llama.gguf")
+    config = replace(checkpoint.config(), ffn_dim=7)
+    with pytest.raises(CheckpointError, match="where the header asks for") as caught:
+        load_tensors(checkpoint, config)
+    assert "config.json" not in str(caught.value)
 
 
 def test_missing_tensor_is_named_with_its_shape(make_model_folder: MakeFolder) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.gguf_files import LLAMA as GGUF_LLAMA
+from helpers.gguf_files import Stored, write_gguf
 from helpers.in_process import glass, text_of
 from helpers.model_folders import byte_level, write_bfloat16, write_folder
 from helpers.random_llama import KINDS, LLAMA3_ROPE, settings, tensors
@@ -19,8 +21,9 @@ from safetensors.numpy import save_file
 
 from glasscli.cache.kv_cache import KVCache
 from glasscli.checkpoint.facts import read_facts
-from glasscli.checkpoint.load import load_model, shipped_folder
+from glasscli.checkpoint.load import load_model
 from glasscli.cli.commands.info.command import EPILOG
+from glasscli.locate.shipped import shipped_folder
 
 MakeFolder = Callable[..., Path]
 
@@ -214,3 +217,59 @@ def test_a_fault_in_a_model_that_glass_runs_stays_an_error(tmp_path: Path) -> No
     ran = glass("info", "-m", str(folder))
     assert (ran.code, ran.out) == (1, "")
     assert "num_key_value_heads is 3" in ran.err
+
+
+def described(path: Path, reason: str) -> Any:
+    """The document of a model that glass does not run, which the screen describes too."""
+    ran = glass("info", "-m", str(path))
+    assert (ran.code, "not run by glass" in " ".join(ran.out.split())) == (0, True), ran.err
+    assert reason in ran.err
+    told = json.loads(glass("info", "-m", str(path), "--json").out)
+    assert told["runs"] is False
+    assert reason in told["reason"]
+    return told
+
+
+def test_an_mlx_folder_is_described(tmp_path: Path) -> None:
+    config = settings(vocab_size=320, quantization={"group_size": 64, "bits": 4})
+    packed = {"model.embed_tokens.weight": np.zeros((320, 4), np.uint32)}
+    told = described(write_folder(tmp_path / "mlx", config, packed), "MLX")
+    assert told["layers"] == [{"attention": "full", "n": 3}]
+    assert told["tensors"][0]["dtype"] == "U32"
+
+
+def test_weights_of_a_type_that_is_not_read_are_described(make_model_folder: MakeFolder) -> None:
+    folder = make_model_folder()
+    weights = tensors(json.loads((folder / "config.json").read_text()))
+    weights["model.norm.weight"] = weights["model.norm.weight"].astype(np.int8)
+    save_file(weights, folder / "model.safetensors")
+    told = described(folder, "model.norm.weight is I8; glass reads")
+    assert "I8" in {tensor["dtype"] for tensor in told["tensors"]}
+
+
+@pytest.mark.parametrize(
+    ("architecture", "layers", "reason"),
+    [
+        ("qwen2moe", [{"attention": "full", "n": 2}], "general.architecture is 'qwen2moe'"),
+        ("mamba", [], "general.architecture is 'mamba'"),
+    ],
+)
+def test_a_gguf_that_glass_does_not_run_is_described(
+    architecture: str, layers: list[Any], reason: str, tmp_path: Path
+) -> None:
+    header = {key.replace("llama", architecture): value for key, value in GGUF_LLAMA.items()}
+    header["general.architecture"] = architecture
+    if architecture == "mamba":  # no heads there
+        header = {key: value for key, value in header.items() if "attention" not in key}
+    weights = {"token_embd.weight": np.zeros((10, 8), np.float32)}
+    told = described(write_gguf(tmp_path / "m.gguf", header, weights), reason)
+    assert told["layers"] == layers
+    assert [(tensor["name"], tensor["dtype"]) for tensor in told["tensors"]] == [("token_embd.weight", "F32")]
+    assert told["files"][0]["name"] == "m.gguf"
+
+
+def test_a_gguf_in_a_type_that_is_not_read_is_described(tmp_path: Path) -> None:
+    header = {**GGUF_LLAMA, "llama.embedding_length": 256, "llama.vocab_size": 2}
+    packed = {"token_embd.weight": Stored(bytes(2 * 66), (2, 256), 16)}
+    told = described(write_gguf(tmp_path / "m.gguf", header, packed), "is IQ2_XXS; glass reads")
+    assert told["layers"] == [{"attention": "full", "n": 2}]

@@ -123,7 +123,9 @@ class TestConfig:
         piped = budget("--config", "-", *args, stdin=config.read_bytes())
         assert file["bytes_total"] == 2 * 4096 * 2 * 32 * 8 * 128 * 2
         assert file == folder
-        assert {k: v for k, v in piped.items() if k != "model"} == {k: v for k, v in file.items() if k != "model"}
+        assert (file["source"], piped["source"]) == (str(config), None)
+        apart = ("model", "source")
+        assert {k: v for k, v in piped.items() if k not in apart} == {k: v for k, v in file.items() if k not in apart}
 
     def test_equals_the_same_head_counts(self, config: Path) -> None:
         by_config = budget("--config", str(config), "--ctx", "8k", "--batch", "3")

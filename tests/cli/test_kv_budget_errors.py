@@ -68,7 +68,7 @@ def refused(*args: str, code: int = 2) -> str:
         (("--model", "gpt-2", "--list"), "--model and --list"),
         (("--model", "gpt-2", "--layers", "3"), "--layers belongs to --hq"),
         (("--model", "gpt-9"), "no model is called 'gpt-9'"),
-        (("--model", ""), "no model is called ''"),
+        (("--model", ""), "the name of the model is empty"),
         (("--compare", "gpt-2"), "two or more"),
         (("--compare", "gpt-2,-,-"), "read once"),
         (("--compare", ",".join(["gpt-2"] * 9), "--sweep"), "at most 8"),

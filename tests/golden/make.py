@@ -68,7 +68,7 @@ def commands() -> dict[Path, str]:
 
 def shows_numbers(command: str) -> bool:
     """Whether the model's own numbers are on the screen."""
-    return " dump-attn" in command or " generate" in command
+    return any(f"glass {name}" in command for name in ("dump-attn", "generate", "score", "lens"))
 
 
 def like(command: str, stored: str) -> str:

@@ -13,7 +13,9 @@ class Elsewhere(NamedTuple):
 
 ELSEWHERE = (
     Elsewhere(
-        "test_package.py", "no behaviour: names, types and the program's entrance", ("__main__", "arrays", "errors")
+        "test_package.py",
+        "no behaviour: names, types and the program's entrance",
+        ("__main__", "arrays", "errors", "progress"),
     ),
     Elsewhere(
         "budget/test_plan.py",
@@ -33,6 +35,11 @@ ELSEWHERE = (
         "three files of one engine's rules, compared with sizes that it logged",
         ("budget/engines/vllm/groups", "budget/engines/vllm/rules"),
     ),
+    Elsewhere(
+        "lesson/test_chapters.py",
+        "chapters are told as a whole, each on several models and texts",
+        ("lesson/chapters/", "lesson/parts", "lesson/room"),
+    ),
     Elsewhere("budget/test_transformers_truth.py", "compared with live caches", ("budget/engines/transformers",)),
     Elsewhere("budget/test_models.py", "tables that the names lead to", ("budget/model_facts", "budget/describe")),
     Elsewhere("budget/test_devices.py", "the table of devices", ("budget/device_facts",)),
@@ -49,6 +56,8 @@ ELSEWHERE = (
         "one sum over many rules, compared with transformers' classes",
         ("budget/weights/",),
     ),
+    Elsewhere("locate/test_download.py", "the package's errors in our words", ("locate/hub",)),
+    Elsewhere("locate/test_locate.py", "what a name leads to in the end", ("locate/need", "locate/shipped")),
     Elsewhere(
         "cache/test_cache.py",
         "the door and the plain store behind it",
@@ -132,7 +141,7 @@ ELSEWHERE = (
     Elsewhere(
         "inspect/test_ablation.py",
         "runs with something taken away, and the texts they are asked about",
-        ("inspect/circuits", "inspect/predictions", "inspect/repeats", "inspect/runs"),
+        ("inspect/predictions", "inspect/repeats", "inspect/runs"),
     ),
     Elsewhere("inspect/test_comparison.py", "two texts, and one put into the other", ("inspect/patching",)),
     Elsewhere(
@@ -141,7 +150,6 @@ ELSEWHERE = (
         ("model/block", "model/llama", "model/weights"),
     ),
     Elsewhere("inspect/test_trace.py", "each place is looked at and edited", ("model/places",)),
-    Elsewhere("quality/test_trial.py", "one of the things tried", ("quality/merged",)),
     Elsewhere(
         "specs/test_every_spec.py",
         "every spec obeys the same rules, tried on all of them in turn",

@@ -10,7 +10,15 @@ from helpers.random_llama import KINDS, settings, tensors
 
 from glasscli import load_model
 from glasscli.errors import CheckpointError, UsageError
-from glasscli.inspect.predictions import entropy_bits, guesses, kl_bits, log_softmax, one_token, ranks_of
+from glasscli.inspect.predictions import (
+    entropy_bits,
+    guesses,
+    guesses_of_rows,
+    kl_bits,
+    log_softmax,
+    one_token,
+    ranks_of,
+)
 from glasscli.inspect.scoring import cut_windows, has_stories, score_stories, score_text
 
 TEXT = "one two one two, three"
@@ -67,6 +75,25 @@ def test_windows_share_half_and_score_each_token_once() -> None:
     assert list(cut_windows(1, 8)) == []
 
 
+def test_a_stride_says_how_much_windows_share() -> None:
+    """Windows of 6, moved on by 5: after the first, each scores five tokens behind one that it has read again."""
+    loaded = tiny()
+    ids = loaded.encode("a cat and a dog")
+    expected = expected_logprobs(ids[:7]) + expected_logprobs(ids[5:12])[1:] + expected_logprobs(ids[10:15])[1:]
+    score = score_text(loaded, ids, context=6, stride=5)
+    np.testing.assert_allclose([token.logprob for token in score.tokens], expected, atol=2e-5)
+    assert (score.context, score.stride) == (6, 5)
+    assert [(w.start, w.stop, w.done) for w in cut_windows(13, 6, 6)] == [(0, 6, 0), (6, 12, 6)]
+    every = score_text(loaded, ids, context=6, stride=1).tokens
+    assert [token.window for token in every] == [0] * 6 + [*range(1, 9)]
+
+
+def test_a_large_vocabulary_is_read_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = score_text(tiny(), TEXT, n_top=3)
+    monkeypatch.setattr("glasscli.inspect.scoring.MAX_LOGPROBS", 600)  # two rows of 257
+    assert score_text(tiny(), TEXT, n_top=3) == whole
+
+
 def test_long_windows_in_stretches_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = score_text(tiny(), TEXT)
     monkeypatch.setattr("glasscli.inspect.scoring.CHUNK", 3)
@@ -84,6 +111,7 @@ def test_stories_stand_alone_between_two_marks() -> None:
     np.testing.assert_allclose([token.logprob for token in score.tokens], expected, atol=2e-5)
     assert (score.n_texts, score.n_bytes) == (2, len("a cat") + len("one dog, é".encode()))
     assert [token.token.id for token in score.tokens][-1] == 0
+    assert [token.text for token in score.tokens] == [0] * 6 + [1] * 12
     assert has_stories(loaded, corpus)
     assert not has_stories(loaded, "a cat")
 
@@ -109,6 +137,8 @@ def test_what_can_not_be_scored_is_refused() -> None:
         score_text(loaded, "a")
     with pytest.raises(UsageError, match="expected 2 to 512"):
         score_text(loaded, TEXT, context=513)
+    with pytest.raises(UsageError, match="stride of 9 tokens; expected 1 to 8"):
+        score_text(loaded, TEXT, context=8, stride=9)
     with pytest.raises(UsageError, match="no story"):
         score_stories(loaded, " \n<|endoftext|>\n")
     with pytest.raises(UsageError, match="no token with the id 999"):
@@ -147,3 +177,18 @@ def test_rows_that_are_no_token_are_never_guessed() -> None:
     logits[5], logits[9] = 8, 4
     assert [guess.token.id for guess in guesses(loaded, logits, 2)] == [9, 0]
     assert guesses(loaded, logits, 0) == ()
+
+
+def test_guesses_of_rows_are_those_of_each_row() -> None:
+    """The row of an equal value has the lower id first, wherever the cut falls."""
+    logits = np.random.default_rng(1).integers(0, 4, (20, 257)).astype(np.float32)
+    rows = guesses_of_rows(tiny(), log_softmax(logits), 9)
+    for row, found in zip(logits, rows, strict=True):
+        assert [guess.token.id for guess in found] == np.argsort(-row, kind="stable")[:9].tolist()
+    assert len(guesses_of_rows(tiny(), log_softmax(logits), 999)[0]) == 257
+
+
+def test_a_perplexity_past_all_numbers_is_infinite() -> None:
+    score = score_text(tiny(), TEXT, edit=lambda _, place, x: x * 1e4 if place == "logits" else x)
+    assert score.nats_per_token > 710
+    assert score.perplexity == math.inf

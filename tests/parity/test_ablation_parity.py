@@ -10,10 +10,10 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from glasscli import load_model
-from glasscli.checkpoint.load import shipped_folder
 from glasscli.inspect.ablation import Part, ablate_prompt, ablate_text
 from glasscli.inspect.gradients import loss_gradient
 from glasscli.inspect.predictions import one_token
+from glasscli.locate.shipped import shipped_folder
 
 STORY = "Once upon a time there was a little girl named Lily. One day,"
 MORE = STORY + " Lily saw a big dog. The big dog saw Lily and ran to her."

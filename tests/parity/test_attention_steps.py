@@ -12,10 +12,11 @@ from helpers.dump_cases import STEPS
 from helpers.random_llama import KINDS, settings, tensors, token_ids
 
 from glasscli import Llama, ModelConfig, load_model
-from glasscli.checkpoint.load import LoadedModel, shipped_folder
+from glasscli.checkpoint.load import LoadedModel
 from glasscli.export import export_dump
 from glasscli.inspect.dump import Dump, dump_attention, dump_decode
 from glasscli.inspect.steps import step_array
+from glasscli.locate.shipped import shipped_folder
 
 CLOSE = 2e-5  # absolute for numbers around 1, relative for larger ones
 STORY = "Once upon a time, there was a little girl named Lily. She saw a big dog. The dog saw Lily and ran to"

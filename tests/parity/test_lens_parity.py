@@ -5,9 +5,9 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from glasscli import load_model
-from glasscli.checkpoint.load import shipped_folder
 from glasscli.inspect.lens import read_lens
 from glasscli.inspect.predictions import one_token
+from glasscli.locate.shipped import shipped_folder
 
 STORY = "Once upon a time there was a little girl named Lily. One day,"
 

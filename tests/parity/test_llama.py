@@ -9,7 +9,7 @@ import pytest
 from helpers.random_llama import KINDS, settings, tensors, token_ids
 
 from glasscli import Llama, ModelConfig, load_model
-from glasscli.checkpoint.load import shipped_folder
+from glasscli.locate.shipped import shipped_folder
 
 
 def reference(config: dict[str, Any], weights: dict[str, Any]) -> Any:

@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
+from glasscli import load_model
+from glasscli.inspect.probes import probe_heads, probe_uniform, repeat_probes
 from glasscli.weights.recipe.average import average, go_on
 from glasscli.weights.recipe.data import IGNORE, Corpus, Story, cut_windows, fill_batches, read_stories
 from glasscli.weights.recipe.export import choose_dtype, export, greedy, rounded, try_dtypes
-from glasscli.weights.recipe.heads import measure, patterns
+from glasscli.weights.recipe.heads import measure, patterns, told_twice
 from glasscli.weights.recipe.model import Llama, Shape
 from glasscli.weights.recipe.muon import orthogonalise
 from glasscli.weights.recipe.names import POOL_OF
@@ -236,7 +239,24 @@ def test_head_scores_of_a_hand_made_pattern(monkeypatch: pytest.MonkeyPatch) -> 
     one_back, far_back = measure(Llama(SHAPE), STORIES[:3], train_tokenizer(STORIES, 300))[:2]
     assert one_back.previous == pytest.approx(1.0)
     assert (one_back.induct, far_back.induct) == (0.0, pytest.approx(1.0))
-    assert far_back.uniform == pytest.approx(sum(1 / (p + 1) for p in range(24, 48)) / 24)
+    assert far_back.induct_sd == pytest.approx(0.0, abs=1e-6)
+    assert far_back.uniform == pytest.approx(sum(1 / (p + 1) for p in range(25, 49)) / 24)
+
+
+def test_head_scores_are_those_that_glass_measures() -> None:
+    """On the shipped weights, probe by probe drawn alike: mean and standard deviation."""
+    shipped = load_model()
+    model = Llama(Shape())
+    model.load_state_dict(load_file(shipped.folder / "model.safetensors"))
+    found = measure(model, STORIES[:1], train_tokenizer(STORIES, 300))
+    probes = repeat_probes(shipped)
+    assert told_twice(1024) == probes
+    uniform = probe_uniform(probes).mean.induct
+    glass = probe_heads(shipped, probes)
+    for head in found:
+        probed = glass[head.layer][head.head]
+        assert (head.induct, head.induct_sd) == pytest.approx((probed.mean.induct, probed.induct_sd), abs=1e-4)
+        assert head.uniform == pytest.approx(uniform)
 
 
 def test_a_story_that_stands_twice_is_read_once(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from glasscli import load_model
-from glasscli.checkpoint.load import shipped_folder
 from glasscli.inspect.scoring import score_stories, score_text
+from glasscli.locate.shipped import shipped_folder
 
 STORY = "Once upon a time there was a little girl named Lily. One day, Lily saw a big red ball. She said, “日本語 🙂”."
 
@@ -38,21 +38,22 @@ def test_a_text_scores_their_loss(theirs: Any) -> None:
         assert [guess.token.id for guess in token.top] == row.topk(5).indices.tolist()
 
 
-def test_windows_of_half_the_context_score_their_loss(theirs: Any) -> None:
+@pytest.mark.parametrize(("context", "stride"), [(512, 256), (200, 50), (300, 300)])
+def test_windows_score_their_loss(theirs: Any, context: int, stride: int) -> None:
     """As their guide to the perplexity of long texts does: labels −100 for what an earlier window has scored."""
     loaded = load_model()
     text = STORY * 20
     ids = loaded.encode(text)
     nats, end = 0.0, 1
-    for start in range(0, len(ids), 256):
-        stop = min(start + 513, len(ids))
+    for start in range(0, len(ids), stride):
+        stop = min(start + context + 1, len(ids))
         labels = [-100] * (end - start) + ids[end:stop]
         nats += loss(theirs, ids[start:stop], labels) * (stop - end)
         end = stop
         if stop == len(ids):
             break
     assert len(ids) > 900
-    assert score_text(loaded, text).nats == pytest.approx(nats, rel=1e-6)
+    assert score_text(loaded, text, context=context, stride=stride).nats == pytest.approx(nats, rel=1e-6)
 
 
 def test_stories_score_their_loss(theirs: Any) -> None:

@@ -5,7 +5,8 @@ import pytest
 import torch
 import transformers
 
-from glasscli.checkpoint.load import LoadedModel, load_model, shipped_folder
+from glasscli.checkpoint.load import LoadedModel, load_model
+from glasscli.locate.shipped import shipped_folder
 
 PROMPTS = [
     "Once upon a time",

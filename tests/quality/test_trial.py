@@ -1,18 +1,14 @@
 """Caches on a text: what each costs, read in one go as a token-by-token decoder would, and the traps in it."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from glasscli import ConfigError, UsageError, cache_size, load_model
+from glasscli import UsageError, cache_size, load_model
 from glasscli.arrays import Array
 from glasscli.cache.choice import CacheChoice
 from glasscli.cache.choice_text import parse_choice
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.quality.divergence import kl_divergence
-from glasscli.quality.merged import merged_model
 from glasscli.quality.trial import Trial, cut_chunks
 
 STORY = (
@@ -96,21 +92,6 @@ def test_a_window_is_constant_and_forgets(trial: Trial) -> None:
 def test_this_model_repeats_no_random_string_so_none_is_said_to_be_forgotten(trial: Trial) -> None:
     assert trial.copied < 0.1
     assert trial.run(parse_choice("q8_0")).copied is None
-
-
-def test_merged_heads_are_the_mean_of_their_group(make_model_folder: Callable[..., Path]) -> None:
-    """With as many heads as before nothing changes; with one, W_K and W_V are the mean of both."""
-    loaded = load_model(make_model_folder())
-    ids, config = [0, 5, 7, 7, 200], loaded.config
-    np.testing.assert_array_equal(merged_model(loaded, config.n_kv_heads)(ids), loaded.model(ids))
-    one = merged_model(loaded, 1)
-    width, heads = config.head_dim, config.n_heads * config.head_dim
-    before, after = loaded.model.weights.blocks[1].qkv, one.weights.blocks[1].qkv
-    keys = before[:, heads : heads + config.n_kv_heads * width].reshape(config.dim, config.n_kv_heads, width)
-    np.testing.assert_allclose(after[:, heads : heads + width], keys.mean(axis=1), rtol=0, atol=1e-6)
-    assert np.abs(one(ids) - loaded.model(ids)).max() > 0.01
-    with pytest.raises(ConfigError, match="can't be merged into 3 groups"):
-        merged_model(loaded, 3)
 
 
 def test_sharing_heads_without_training_ruins_the_model(trial: Trial) -> None:

@@ -123,6 +123,7 @@ def heads_table(heads: Sequence[Head]) -> str:
     lines = ["| layer.head | previous | sink | induction | times uniform |", "| --- | ---: | ---: | ---: | ---: |"]
     lines += [
         f"| {head.layer}.{head.head} | {head.previous:.2f} | {head.sink:.2f} | {head.induct:.3f} "
+        f"± {head.induct_sd:.3f} "
         f"| {head.induct / head.uniform:.1f} |"
         for head in heads
     ]

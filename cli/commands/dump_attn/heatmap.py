@@ -1,6 +1,6 @@
 """Patterns as maps of shaded cells: rows read, columns are read, blank is masked.
 
-Shading carries the information; colour repeats it in one ramp from dark to bright.
+Shading carries the information; colour repeats it, see `page.scale`.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,10 @@ import numpy as np
 from glasscli.arrays import Array, Mask
 from glasscli.cli.page.cells import cells, crop, pad
 from glasscli.cli.page.page import Line, Page, Span, add, line_width
-from glasscli.cli.page.style import DIM, HEAD, RAMP, tint
+from glasscli.cli.page.scale import ASCII_SHADES, LOG_WEIGHT, SHADES, WEIGHT, Scale
+from glasscli.cli.page.style import DIM, HEAD, tint
 from glasscli.inspect.pool import max_pool
 
-LINEAR = (0.05, 0.2, 0.4, 0.7)
-LOG = (0.001, 0.01, 0.1, 0.5)
-SHADES = "·░▒▓█"
-ASCII_SHADES = ".:-=#"
 GAP = 3
 MAX_ROWS = 48  # of a map; more are pooled
 MAX_WIDE = 24  # columns; up to here a column may take two cells
@@ -54,13 +51,14 @@ def heatmaps(page: Page, maps: Sequence[Map], labels: Sequence[str], start: int,
     """
     n_rows, n_columns = maps[0].pattern_TS.shape
     plan = _plan(page, len(maps), n_rows, n_columns, max((cells(label) for label in labels[start:]), default=0))
-    lines = _legend(page, plan, log)
+    scale = LOG_WEIGHT if log else WEIGHT
+    lines = _legend(page, plan, scale, labels)
     pooled = [max_pool(m.pattern_TS, m.mask_TS, plan.pool_rows, plan.pool_columns) for m in maps]
     for first in range(0, len(maps), plan.across):
         if first:
             lines.append([])
         band = slice(first, first + plan.across)
-        lines += _band(page, maps[band], pooled[band], labels, start, plan, LOG if log else LINEAR)
+        lines += _band(page, maps[band], pooled[band], labels, start, plan, scale)
     return lines
 
 
@@ -97,19 +95,22 @@ def _even(n_maps: int, across: int) -> int:
     return -(-n_maps // n_bands)
 
 
-def _legend(page: Page, plan: _Plan, log: bool) -> list[Line]:
-    bounds = [f"{bound:g}".lstrip("0") for bound in (LOG if log else LINEAR)]
+def _legend(page: Page, plan: _Plan, scale: Scale, labels: Sequence[str]) -> list[Line]:
+    bounds = [f"{bound:g}".lstrip("0") for bound in scale.bounds]
     names = [f"<{bounds[0]}", *bounds]
     pieces: list[Line] = [[("softmax", HEAD)]]
     pieces += [
-        [(shade, color), (f" {name}", "")] for shade, color, name in zip(_shades(page), RAMP, names, strict=True)
+        [(shade, color), (f" {name}", "")]
+        for shade, color, name in zip(_shades(page), scale.styles, names, strict=True)
     ]
     notes = ["rows read, columns are read", "blank = masked"]
     if plan.pool_rows > 1 or plan.pool_columns > 1:
         notes.insert(0, f"each cell = max of {plan.pool_rows}×{plan.pool_columns}")
-    if log:
+    if scale is LOG_WEIGHT:
         notes.insert(0, "log scale")
-    pieces += [[(page.safe(note), DIM)] for note in notes]
+    space = "·" if page.unicode else "_"
+    spaces = [f"{space} = space"] * any(label.startswith(space) for label in labels)
+    pieces += [[(note, DIM)] for note in (*map(page.safe, notes), *spaces)]
     lines: list[Line] = [[(" ", "")]]
     for piece in pieces:
         if line_width(lines[-1]) + line_width(piece) > page.width:
@@ -129,7 +130,7 @@ def _band(
     labels: Sequence[str],
     start: int,
     plan: _Plan,
-    bounds: Sequence[float],
+    scale: Scale,
 ) -> list[Line]:
     n_rows, n_columns = pooled[0][0].shape
     span = max(plan.cell * n_columns, 1)
@@ -145,7 +146,7 @@ def _band(
         position = start + i * plan.pool_rows
         line: Line = [(f" {_row_label(page, labels, position, plan)}", "")]
         for (values, mask), _ in zip(pooled, maps, strict=True):
-            line += _cells(page, values[i], mask[i], plan.cell, bounds)
+            line += _cells(page, values[i], mask[i], plan.cell, scale)
             line.append((" " * (widest - span + GAP), ""))
         lines.append(line[:-1])
     return lines
@@ -185,16 +186,16 @@ def _ticks(n_columns: int, plan: _Plan) -> str:
     return text
 
 
-def _cells(page: Page, values: Array, mask: Mask, cell: int, bounds: Sequence[float]) -> Line:
+def _cells(page: Page, values: Array, mask: Mask, cell: int, scale: Scale) -> Line:
     """One row of a map; neighbours of the same shade become one piece."""
     shades = _shades(page)
-    levels = np.where(mask, np.searchsorted(bounds, values, side="right"), -1).tolist()
+    levels = np.where(mask, np.searchsorted(scale.bounds, values, side="right"), -1).tolist()
     line: Line = []
     for level in levels:
         if level < 0:
             add(line, " " * cell, "")
         elif level == 0:
-            add(line, shades[0] + " " * (cell - 1), RAMP[0])
+            add(line, shades[0] + " " * (cell - 1), scale.styles[0])
         else:
-            add(line, shades[level] * cell, RAMP[level])
+            add(line, shades[level] * cell, scale.styles[level])
     return line

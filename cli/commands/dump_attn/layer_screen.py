@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from glasscli.cli.ablated import without_words
 from glasscli.cli.commands.dump_attn.figures import bits, number, percent, share
 from glasscli.cli.commands.dump_attn.heatmap import Map, heatmaps
 from glasscli.cli.commands.dump_attn.measures import measure_table
@@ -74,7 +75,9 @@ def header(
         str(trace.pattern_HTS.dtype),
         f"{dump.mode} {n_queries} × {n_keys}" + (f" from {dump.start}" if dump.start else ""),
     ]
-    lines = page.listed([*parts, what] if what else parts, "  ", HEAD)
+    parts += [what] if what else []
+    parts += [without_words(dump.removed)] if dump.removed else []
+    lines = page.listed(parts, "  ", HEAD)
     return [*lines, *prompt_lines(page, dump, demo)]
 
 

@@ -5,11 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from glasscli.cache.choice import FULL, CacheChoice
-from glasscli.checkpoint.load import LoadedModel, load_model
+from glasscli.checkpoint.load import LoadedModel
+from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.commands.dump_attn.figures import DOT
 from glasscli.cli.commands.dump_attn.options import Options
 from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_layers, pick_rows
 from glasscli.cli.console import note, write_json
+from glasscli.cli.models import load
 from glasscli.cli.prompt_text import prompt_text
 from glasscli.errors import UsageError
 from glasscli.export import check_export, export_dump
@@ -30,7 +32,7 @@ def run_dump(options: Options) -> None:
     for step in options.steps:
         if step != "jacobian":
             find_step(step)
-    loaded = load_model(options.model)
+    loaded = load(options.model, quiet=options.quiet)
     options.choice.check(loaded.config.n_kv_heads, loaded.config.head_dim)
     for step in options.steps:
         if step != "jacobian":
@@ -39,6 +41,7 @@ def run_dump(options: Options) -> None:
         spare_model(options.output, loaded.folder)
     text = DEMO if options.prompt is None else prompt_text(options.prompt)
     ids = read(options, loaded, text)
+    loaded = ablated(loaded, options.ablate, lambda: ids)
     if options.heads:
         show_census(options, loaded, text, ids)
         return
@@ -149,7 +152,8 @@ def show_census(options: Options, loaded: LoadedModel, text: str, ids: Sequence[
         from glasscli.cli.commands.dump_attn.documents import census_document
         from glasscli.export.arrays import describe_model
 
-        model = describe_model(loaded.checkpoint.name, loaded.config, loaded.checkpoint.weights_hash())
+        hashed = loaded.checkpoint.weights_hash()
+        model = describe_model(loaded.checkpoint.name, loaded.config, hashed, loaded.removed)
         write_json(census_document(census, model, text), indent=None)
         return
     from glasscli.cli.commands.dump_attn.heads_screen import heads_screen
@@ -157,7 +161,9 @@ def show_census(options: Options, loaded: LoadedModel, text: str, ids: Sequence[
     from glasscli.cli.page.page import Page
 
     page = Page.of_stdout(options.color, DOT)
-    page.show([*text_lines(page, text, len(ids), options.prompt is None), *heads_screen(page, census)])
+    lines = text_lines(page, text, len(ids), options.prompt is None)
+    lines += page.say(without_words(loaded.removed)) if loaded.removed else []
+    page.show([*lines, *heads_screen(page, census)])
 
 
 def with_hash(loaded: LoadedModel, dump: Dump) -> Dump:

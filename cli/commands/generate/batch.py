@@ -1,12 +1,15 @@
 """`glass generate --prompts FILE`: several prompts, decoded together, told in order."""
 
 import sys
+from typing import NoReturn
 
-from glasscli.cli.cache_option import load_for
+from glasscli.cli.ablated import ablated, without_words
+from glasscli.cli.cache_option import for_cache
 from glasscli.cli.commands.generate.batch_view import BatchJsonlView, BatchJsonView, BatchTextView
 from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.console import is_terminal, note
 from glasscli.cli.interrupts import watch_interrupts
+from glasscli.cli.models import load
 from glasscli.cli.prompt_text import prompt_lines
 from glasscli.errors import UsageError
 from glasscli.generation.batch import Batch, generate_batch
@@ -18,7 +21,8 @@ def run_batch(options: Options, path: str) -> int:
     if options.no_cache:
         raise UsageError("--no-cache is for one prompt: a batch is decoded through one cache")
     prompts = prompt_lines(path)
-    loaded = load_for(options.model, options.choice)
+    loaded = for_cache(load(options.model, quiet=options.quiet), options.choice)
+    loaded = ablated(loaded, options.ablate, _no_mean)
     try:
         batch = generate_batch(
             loaded,
@@ -49,6 +53,10 @@ def run_batch(options: Options, path: str) -> int:
     return code
 
 
+def _no_mean() -> NoReturn:
+    raise UsageError("a mean is one over the prompt, and --prompts has several")
+
+
 def write(batch: Batch, view: BatchTextView | BatchJsonView | BatchJsonlView) -> int:
     """Run all to their end or to Ctrl-C; each text is shown once it and all before it are done. The exit code."""
     shown = 0
@@ -76,7 +84,8 @@ def notes(batch: Batch) -> list[str]:
     """What should be known before the texts."""
     cut = [(i + 1, run.prompt.n_dropped) for i, run in enumerate(batch.runs) if run.prompt.n_dropped]
     said = [f"prompt {number}: its oldest {dropped:,} tokens were cut" for number, dropped in cut]
-    return [*batch.loaded.notes, *said]
+    removed = batch.loaded.removed
+    return [*batch.loaded.notes, *([without_words(removed)] if removed else []), *said]
 
 
 def view_of(batch: Batch, prompts: list[str], options: Options) -> BatchTextView | BatchJsonView | BatchJsonlView:

@@ -16,14 +16,16 @@ Examples:
   glass generate "Once upon a time" -n 12 --temperature 0 --show probs
   echo "Lily had a red" | glass generate --json --logprobs 3
   glass generate "The dog ran" --stop "." --top-k 40
-  glass generate "The dog ran" --cache q4_0 --seed 1
+  glass generate "A girl named Lily. One day," -n 8 --ablate 2.3
+  glass generate "The dog ran" --cache sinks=4+window=28 --seed 1
 """
 
 
 def run(options: Options) -> int:
     """Write one text, or continue each line of a file; the exit code."""
-    pin_threads(options.model)
     options.check()
+    pin_threads(options.model, options.quiet)
+    options.check_params()
     if options.prompts is not None:
         from glasscli.cli.commands.generate.batch import run_batch
 

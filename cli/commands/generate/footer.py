@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from glasscli.cache.choice import CacheChoice
-from glasscli.cli.commands.generate.text_view import tint_legend
 from glasscli.cli.console import Color, printable
 from glasscli.cli.page.cells import cells, join_fitting
 from glasscli.cli.page.page import Page
+from glasscli.cli.page.scale import surprise_legend
 from glasscli.cli.page.style import DIM, paint
 from glasscli.cli.page.wrap import fill
 from glasscli.generation.loop import Generation
@@ -75,7 +75,7 @@ def show_footer(run: Generation, color: Color, *, tinted: bool, try_next: Sequen
     if try_next:
         lines.append(join_fitting("   try", try_next, page.width))
     if tinted and page.colored:
-        page.write(paint(tint_legend(page.unicode), DIM))
+        page.write(paint(surprise_legend(page.unicode), DIM))
     page.show([(line, DIM)] for line in lines)
 
 

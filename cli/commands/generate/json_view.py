@@ -123,11 +123,12 @@ def model_fields(loaded: LoadedModel) -> dict[str, Any]:
     """Which model it was."""
     config = loaded.config
     return {
-        "name": loaded.folder.resolve().name,
+        "name": loaded.checkpoint.name,
         "parameters": config.n_parameters,
         "layers": config.n_layers,
         "context": config.max_seq_len,
         "vocab_size": config.vocab_size,
+        "ablated": list(loaded.removed),
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from glasscli.cache.choice import CacheChoice
 from glasscli.cli.cache_option import CacheOption, choice_of
 from glasscli.cli.console import Color
-from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
+from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
 from glasscli.errors import UsageError
 from glasscli.generation.prompts import Overflow
 
@@ -87,14 +87,15 @@ class Options:
         ),
     ] = None
     model: ModelDir = None
+    ablate: Ablate = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
 
     def check(self) -> None:
-        """Refuse options that contradict each other, and settings without meaning. Imports NumPy.
+        """Refuse options that contradict each other.
 
         Raises:
-            UsageError: names the two options, or the setting.
+            UsageError: names the two options.
         """
         given = (("--show", self.show), ("--json", self.as_json), ("--jsonl", self.as_jsonl))
         formats = [name for name, value in given if value]
@@ -108,7 +109,15 @@ class Options:
             raise UsageError("--show is for one prompt; with --prompts use --json or --jsonl")
         if self.no_cache and self.cache is not None:
             raise UsageError("--no-cache keeps nothing that --cache could keep in another way: choose one")
-        _ = self.params, self.choice
+        _ = self.choice
+
+    def check_params(self) -> None:
+        """Refuse settings without meaning. Imports NumPy.
+
+        Raises:
+            UsageError: names the setting.
+        """
+        _ = self.params
 
     @property
     def for_machines(self) -> bool:

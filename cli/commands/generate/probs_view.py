@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from glasscli.cli.console import Color
 from glasscli.cli.page.cells import cells, pad
+from glasscli.cli.page.figures import probability
 from glasscli.cli.page.page import Page
 from glasscli.cli.page.style import DIM
 from glasscli.cli.page.wrap import fill
@@ -100,15 +101,6 @@ class ProbsView:
     def _line(self, text: str, dim: bool = False) -> None:
         self._page.show([[(text, DIM if dim else "")]])
         sys.stdout.flush()
-
-
-def probability(p: float, digits: int = 3) -> str:
-    """A probability without its zero; one too small to show says so."""
-    if p >= 1 - 0.5 * 10**-digits:
-        return "1" + "." + "0" * (digits - 1)
-    if 0 < p < 0.5 * 10**-digits:
-        return "<" + f"{10**-digits:.{digits}f}"[1:]
-    return f"{p:.{digits}f}"[1:]
 
 
 def _lines(items: list[str], width: int, joint: str = "   ") -> list[str]:

@@ -1,18 +1,21 @@
 """One text, shown token by token: as text, as a table of choices, or as JSON."""
 
 import sys
+from functools import partial
 from typing import Protocol
 
 from glasscli.checkpoint.load import LoadedModel
-from glasscli.cli.cache_option import load_for
+from glasscli.cli.ablated import ablated, without_words
+from glasscli.cli.cache_option import for_cache
 from glasscli.cli.commands.generate.options import Options, Show
 from glasscli.cli.console import is_terminal, note, use_color
 from glasscli.cli.interrupts import watch_interrupts
+from glasscli.cli.models import load
 from glasscli.cli.prompt_text import prompt_text
 from glasscli.errors import UsageError
 from glasscli.generation.continuation import Step
 from glasscli.generation.loop import Generation, generate
-from glasscli.generation.prompts import ContextError
+from glasscli.generation.prompts import ContextError, read_prompt
 
 
 class View(Protocol):
@@ -34,8 +37,9 @@ class View(Protocol):
 def run_single(options: Options) -> int:
     """Write one text; the exit code."""
     prompt = prompt_text(options.prompt)
-    loaded = load_for(options.model, options.choice)
+    loaded = for_cache(load(options.model, quiet=options.quiet), options.choice)
     try:
+        loaded = ablated(loaded, options.ablate, partial(_ids, options, loaded, prompt))
         run = generate(
             loaded,
             prompt,
@@ -59,6 +63,10 @@ def run_single(options: Options) -> int:
     if not (options.quiet or options.for_machines):
         tell_numbers(run, options)
     return code
+
+
+def _ids(options: Options, loaded: LoadedModel, prompt: str) -> tuple[int, ...]:
+    return read_prompt(loaded, prompt, options.overflow, options.special).token_ids
 
 
 def write(run: Generation, view: View) -> int:
@@ -99,6 +107,8 @@ def notes(run: Generation, options: Options) -> list[str]:
     """What should be known before the text."""
     dropped = run.prompt.n_dropped
     said = list(run.loaded.notes)
+    if run.loaded.removed:
+        said.append(without_words(run.loaded.removed))
     if dropped:
         kept, context = len(run.prompt.token_ids), run.loaded.config.max_seq_len
         said.append(

@@ -1,14 +1,11 @@
 """The text itself, token by token: raw bytes into a pipe, harmless characters on a terminal."""
 
-import sys
-
-from glasscli.cli.console import Color, is_terminal, printable, use_color, write_bytes
-from glasscli.cli.page.style import DIM, paint
+from glasscli.cli.console import Color, is_terminal, use_color
+from glasscli.cli.page.scale import SURPRISE
+from glasscli.cli.page.style import DIM
+from glasscli.cli.page.text import write_text
 from glasscli.generation.continuation import Step
 from glasscli.generation.loop import Generation
-
-# Surprise in bits, the tint from there on (256-colour background and foreground), dark to bright.
-TINTS = ((1.0, 17, 255), (3.0, 24, 255), (5.0, 66, 255), (7.0, 143, 16), (9.0, 221, 16))
 
 
 class TextView:
@@ -28,7 +25,7 @@ class TextView:
 
     def step(self, step: Step) -> None:
         """Show what a step lets out."""
-        self._write(step.text, tint(step.surprise_bits) if self._tinted else "")
+        self._write(step.text, SURPRISE.style(step.surprise_bits) if self._tinted else "")
 
     def rest(self, text: str) -> None:
         """Show text that was held back when the run was interrupted."""
@@ -43,27 +40,4 @@ class TextView:
         if not text:
             return
         self._at_line_start = text.endswith("\n")
-        if self._on_terminal:
-            text = printable(text, keep="\n\t")
-        if style:  # line by line, or the colour would run to the terminal's edge
-            text = "\n".join(paint(line, style) if line else "" for line in text.split("\n"))
-        write_bytes(text.encode("utf-8", "surrogatepass"))  # UTF-8 whatever the locale says
-        sys.stdout.buffer.flush()
-
-
-def tint(surprise_bits: float) -> str:
-    """The style of a token this surprising; none below one bit."""
-    style = ""
-    for least, background, foreground in TINTS:
-        if surprise_bits >= least:
-            style = f"48;5;{background};38;5;{foreground}"
-    return style
-
-
-def tint_legend(unicode: bool) -> str:
-    """What the tints mean, in the tints themselves."""
-    parts = []
-    for i, (least, _, _) in enumerate(TINTS):
-        upto = f"{least:g}-{TINTS[i + 1][0]:g}" if i + 1 < len(TINTS) else f"{least:g}+"
-        parts.append(paint(f" {upto} ", tint(least)))
-    return f"surprise in bits {'—' if unicode else '-'} plain 0-1 {' '.join(parts)}"
+        write_text(text, style, self._on_terminal)

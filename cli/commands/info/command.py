@@ -35,14 +35,14 @@ class Options:
 def run(options: Options) -> int:
     """Show what a folder holds; the exit code."""
     from glasscli.checkpoint.facts import read_facts
-    from glasscli.checkpoint.load import shipped_folder
     from glasscli.checkpoint.outline import read_outline
-    from glasscli.errors import ConfigError
+    from glasscli.cli.models import model_path
+    from glasscli.errors import NotRunError, TensorTypeError
 
-    folder = options.model or shipped_folder()
+    folder = model_path(options.model, quiet=options.quiet, check=bool)
     try:
         facts = read_facts(folder)
-    except ConfigError as refusal:
+    except (NotRunError, TensorTypeError) as refusal:
         _show_outline(read_outline(folder, refusal), options)
         return 0
     if options.as_json:

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from glasscli.checkpoint.facts import Facts, TokenizerFacts
-from glasscli.checkpoint.load import SHIPPED, shipped_folder
 from glasscli.checkpoint.safetensors_file import TensorInfo
 from glasscli.cli.page.page import Line, Page, spaced
 from glasscli.config.model_config import ModelConfig
+from glasscli.locate.hub_cache import repo_of
+from glasscli.locate.shipped import SHIPPED, shipped_folder
 from glasscli.specs.attention_specs import SlidingAttention
 from glasscli.units import format_bytes
 
@@ -19,14 +21,21 @@ def folder_screen(page: Page, facts: Facts, every: bool, quiet: bool = False) ->
     """The whole page; no line is wider than the terminal."""
     dtypes = "+".join(sorted({info.dtype for info in facts.tensors}))
     facts_of_all = [f"{facts.n_parameters:,} parameters", f"{dtypes}, {format_bytes(facts.stored_bytes)}"]
-    shipped = facts.folder == shipped_folder()
-    title = page.say(f"{SHIPPED}, the model that comes with glass" if shipped else str(facts.folder), "bold")
+    title = page.say(called(facts.folder), "bold")
     title += page.flow("", [*facts_of_all, facts.config.architecture.class_name], gap=3)
     sections = [page.flow(f"{label:<11}", pieces, gap=3) for label, pieces in _sections(facts)]
     tries = ["--tensors (layer by layer)", "--json (exact)"]
     hint = page.flow("try  ", tries, style="dim", gap=3) if page.terminal and not quiet else []
     lines = [line for section in sections for line in section]
     return spaced(title, lines, _parts(page, facts), tensor_table(page, facts.tensors, every), hint)
+
+
+def called(path: Path) -> str:
+    """What a model is called, and where it lies."""
+    if path == shipped_folder():
+        return f"{SHIPPED}, the model that comes with glass"
+    repo = repo_of(path)
+    return f"{repo}, {path}" if repo else str(path)
 
 
 def _sections(facts: Facts) -> list[tuple[str, list[str]]]:

@@ -1,8 +1,6 @@
 """`glass kv-budget`: how big is the KV cache? Parse, ask the library, show."""
 
 import shlex
-from pathlib import Path
-from typing import Any
 
 from glasscli.budget.answers import Answer, answer
 from glasscli.budget.emit import command_line
@@ -18,11 +16,11 @@ from glasscli.cli.commands.kv_budget.heads_screen import HeadsShown, heads_scree
 from glasscli.cli.commands.kv_budget.model_screen import model_screen
 from glasscli.cli.commands.kv_budget.options import Axis, Options
 from glasscli.cli.commands.kv_budget.said import said_of_heads, said_of_model
+from glasscli.cli.commands.kv_budget.subject import subject_of, with_environment
 from glasscli.cli.commands.kv_budget.sweep_screen import MOST, n_columns, sweep_screen
 from glasscli.cli.console import note
 from glasscli.cli.page.page import Page
-from glasscli.config.source import read_config, title_of
-from glasscli.errors import ConfigError, GlassError, UsageError
+from glasscli.errors import GlassError, UsageError
 from glasscli.units import format_bytes
 
 EPILOG = f"""\b
@@ -52,6 +50,7 @@ def run(options: Options) -> int:
 
 def answer_to(options: Options) -> int:
     """Answer what was asked; the exit code."""
+    options = with_environment(options)
     parse.check(options)
     if options.list_models:
         return run_list(options)
@@ -61,30 +60,8 @@ def answer_to(options: Options) -> int:
     if options.compare is not None:
         return run_compare(options, settings)
     name = options.config or options.model or ""
-    subject = subject_of(name, settings.engine, path=options.config is not None)
+    subject = subject_of(name, settings.engine, options.quiet, file=options.config is not None)
     return run_model(options, parse.shortened(options, settings, subject), subject)
-
-
-def subject_of(name: str, engine: str, path: bool) -> Subject:
-    """The model called `name`, or described by the file at `name`."""
-    if not path:
-        return from_name(name, engine)
-    try:
-        return from_config(settings_at(name), engine, "" if name == "-" else title_of(name))
-    except ConfigError as error:
-        prefix = "" if str(error).startswith((name, "standard input")) else f"{parse.where(name)}: "
-        raise ConfigError(f"{prefix}{error}", error.field) from None
-
-
-def settings_at(where: str) -> dict[str, Any]:
-    """What the file or folder at `where` says of a model: a config.json, or the header of a GGUF."""
-    from glasscli.checkpoint.gguf.header import is_gguf
-
-    if where == "-" or not is_gguf(Path(where)):
-        return read_config(where)
-    from glasscli.checkpoint.gguf.cache_settings import cache_settings
-
-    return cache_settings(where)
 
 
 def run_model(options: Options, settings: Settings, subject: Subject) -> int:
@@ -130,7 +107,7 @@ def run_heads(options: Options, settings: Settings, heads: Heads) -> int:
 def run_compare(options: Options, settings: Settings) -> int:
     """Several models side by side."""
     available, bandwidth = parse.size("--budget", options.budget), parse.bandwidth(options)
-    subjects = [subject_of(name, settings.engine, path) for name, path in parse.compared(options)]
+    subjects = [subject_of(name, settings.engine, options.quiet) for name in parse.compared(options)]
     if options.sweep:
         return run_sweep(options, settings, subjects, available)
     answers = [answer(subject, settings, available) for subject in subjects]

@@ -1,7 +1,5 @@
 """Answers for machines: one JSON document, one CSV table. Sizes are exact integers of bytes."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +10,6 @@ from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import Heads
 from glasscli.budget.sweep import Curve
 from glasscli.cli import console
-from glasscli.csv_cell import cell
 from glasscli.errors import GlassError
 
 SCHEMA = "glass.kv-budget/1"
@@ -127,7 +124,7 @@ def show_refusal(error: GlassError) -> None:
 def show_csv(answers: Sequence[Answer]) -> None:
     """A row for each kind of layer and a total, at every context of every model."""
     table = [row for answer in answers for budget in answer.budgets for row in rows(answer, budget)]
-    write_csv(COLUMNS, table)
+    console.write_csv(COLUMNS, table)
 
 
 def rows(answer: Answer, budget: Budget) -> list[Mapping[str, object]]:
@@ -175,7 +172,7 @@ def show_sweep(curves: Sequence[Curve], settings: Settings, as_csv: bool) -> Non
             for curve in curves
             for tokens, size in zip(curve.tokens, curve.sizes, strict=True)
         ]
-        write_csv(columns, [dict(zip(columns, point, strict=True)) for point in points])
+        console.write_csv(columns, [dict(zip(columns, point, strict=True)) for point in points])
         return
     sweep = [
         {
@@ -198,22 +195,7 @@ def show_models(models: Sequence[Model], sizes: Sequence[int | None], as_of: str
         for model, size in zip(models, sizes, strict=True)
     ]
     if as_csv:
-        write_csv(("name", "kind", "date", "source", "bytes_at_8192"), table)
+        console.write_csv(("name", "kind", "date", "source", "bytes_at_8192"), table)
     else:
         said = [{**row, "config": model.config} for row, model in zip(table, models, strict=True)]
         console.write_json({"schema": SCHEMA, "as_of": as_of, "models": said})
-
-
-def write_csv(columns: Sequence[str], table: Sequence[Mapping[str, object]]) -> None:
-    """Write a CSV table with a header to stdout, lines ending in a single newline."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    for row in table:
-        writer.writerow({name: _plain(value) if isinstance(value, str) else value for name, value in row.items()})
-    console.write(text.getvalue().removesuffix("\n"))
-
-
-def _plain(text: str) -> str:
-    """A name, which may be that of a stranger's file, as a cell that steers no terminal and computes nothing."""
-    return cell(console.printable(text))

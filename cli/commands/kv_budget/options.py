@@ -10,7 +10,7 @@ from typer.models import OptionInfo
 
 from glasscli.budget.engines import ENGINES, servers
 from glasscli.cli.console import Color
-from glasscli.cli.options import ColorOption, Group, Json, Quiet, option
+from glasscli.cli.options import ColorOption, Csv, Group, Json, Quiet, option
 
 
 class Axis(StrEnum):
@@ -36,6 +36,10 @@ def engine_name(name: str, names: Callable[[], Iterable[str]], help: str, group:
     return option(name, help, group, metavar=f"<{'|'.join(names())}>", parser=named)
 
 
+MODEL = (
+    "A folder, a config.json, a .gguf, or org/name in Hugging Face's cache; hf:org/name asks the hub; else a "
+    "well-known model, like llama-3.1-8b [default: GLASS_MODEL]."
+)
 TOKENS = "Tokens held per sequence; 8k = 8192 [default: 1k,8k,32k,128k, or what the model was made for]."
 DTYPE = "Of K and V: f16, bf16, fp8, q8_0, q4_0 … [default: the model's, f16 with --hq]."
 BANDWIDTH = "Memory bandwidth per rank, for the time of a step [default: 3.35TB/s]."
@@ -57,13 +61,11 @@ class Options:
     head_dim: Annotated[str | None, text("--head-dim", "N", "Width of one head [default: 128].", Group.model)] = None
     layers: Annotated[str | None, text("--layers", "N", "Layers, all alike [default: 32].", Group.model)] = None
     config: Annotated[
-        str | None, text("--config", "PATH", "A config.json, a folder with one, or - for stdin.", Group.model)
+        str | None, text("--config", "MODEL", "As -m: a config.json, say, or - for stdin.", Group.model)
     ] = None
-    model: Annotated[str | None, text("-m --model", "NAME", "A well-known model, like llama-3.1-8b.", Group.model)] = (
-        None
-    )
+    model: Annotated[str | None, text("-m --model", "MODEL", MODEL, Group.model)] = None
     compare: Annotated[
-        str | None, text("--compare", "A,B,…", "Models or config.json paths, side by side.", Group.model)
+        str | None, text("--compare", "A,B,…", "Models as -m takes them, side by side.", Group.model)
     ] = None
     list_models: Annotated[
         bool, option("--list", "List the models that have a name, with their sources.", Group.model)
@@ -111,6 +113,6 @@ class Options:
     sweep: Annotated[bool, option("--sweep", "Plot the bytes over the context.", Group.view)] = False
     axis: Annotated[Axis, option("--axis", "The scales of --sweep.", Group.view)] = Axis.log
     as_json: Json = False
-    as_csv: Annotated[bool, option("--csv", "One CSV table and nothing else.", Group.output)] = False
+    as_csv: Csv = False
     quiet: Quiet = False
     color: ColorOption = Color.auto

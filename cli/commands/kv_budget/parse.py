@@ -12,6 +12,7 @@ from glasscli.budget.subjects import MOST_LAYERS, Heads, Subject, divisors_near
 from glasscli.cli.commands.kv_budget.options import Options
 from glasscli.dtypes import dtype_named
 from glasscli.errors import UsageError
+from glasscli.locate.hub_name import hub_name
 from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_counts
 
 CONTEXTS = (1024, 8192, 32768, 131072)
@@ -72,8 +73,8 @@ def check(options: Options) -> None:
     given = [name for name, value in ways if value]
     if not given:
         raise UsageError(
-            "which model? Give head counts (--hq 32 --hkv 8), a file (--config config.json)\n"
-            "or a name (--model llama-3.1-8b; --list shows all)."
+            "which model? Give head counts (--hq 32 --hkv 8), a folder or a file (-m config.json)\n"
+            "or a name (-m llama-3.1-8b; --list shows all)."
         )
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)}: one model at a time. To see several, use --compare a,b.")
@@ -148,8 +149,8 @@ def shortened(options: Options, plan: Settings, subject: Subject) -> Settings:
     return replace(plan, tokens=(*tokens, most))
 
 
-def compared(options: Options) -> list[tuple[str, bool]]:
-    """The models of `--compare`: a name or a path, and whether it is a path."""
+def compared(options: Options) -> list[str]:
+    """The models of `--compare`: names and paths."""
     names = [name.strip() for name in (options.compare or "").split(",") if name.strip()]
     if len(names) < 2:
         raise UsageError(
@@ -157,7 +158,7 @@ def compared(options: Options) -> list[tuple[str, bool]]:
         )
     if names.count("-") > 1:
         raise UsageError("--compare: standard input can be read once")
-    return [(name, name == "-" or name.endswith(".json") or Path(name).exists()) for name in names]
+    return names
 
 
 def span(options: Options, plan: Settings, subjects: Sequence[Subject]) -> tuple[int, int]:
@@ -175,14 +176,12 @@ def loadable(options: Options) -> str:
     server = servers()[options.emit]
     if not server.loads_folders:
         return server.loads
-    path = Path(options.config or "-")
+    named = options.config or options.model or "-"
+    if (on_hub := hub_name(named)) is not None and not Path(named).exists():
+        return server.loads if on_hub.file or "/" not in on_hub.repo else on_hub.repo
+    path = Path(named)
     folder = path if path.is_dir() else path.parent if path.name == "config.json" else None
     return server.loads if folder is None or not str(folder).isprintable() else str(folder)
-
-
-def where(name: str) -> str:
-    """How a config is called in messages."""
-    return "standard input" if name == "-" else name
 
 
 def engine(options: Options) -> str:

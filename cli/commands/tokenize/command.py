@@ -37,15 +37,16 @@ class Options:
 def run(options: Options) -> int:
     """Show the tokens of a text; the exit code."""
     from glasscli.checkpoint.checkpoint import open_checkpoint
-    from glasscli.checkpoint.load import shipped_folder
+    from glasscli.cli.models import model_path
     from glasscli.cli.prompt_text import prompt_text
+    from glasscli.locate.need import Need
     from glasscli.tokenizer.merges import merges
     from glasscli.tokenizer.tokenized import tokenize
 
     if options.text is None and (sys.stdin is None or is_terminal(sys.stdin)):
         raise UsageError('no text. Give one: glass tokenize "Once upon a time", or pipe one in.')
     text = prompt_text(options.text)
-    tokenizer = open_checkpoint(options.model or shipped_folder()).tokenizer()
+    tokenizer = open_checkpoint(model_path(options.model, Need.tokenizer, quiet=options.quiet)).tokenizer()
     tokens = tokenize(tokenizer, text, parse_special=options.special)
     words = merges(tokenizer, text, parse_special=options.special) if options.merges else None
     if options.as_json:

@@ -41,6 +41,11 @@ def cache_settings(path: str | Path) -> dict[str, Any]:
         ConfigError: an architecture whose header does not say enough, or a key that is not what it should be.
     """
     header, _ = read_model(Path(path))
+    return cache_settings_of(header)
+
+
+def cache_settings_of(header: Header) -> dict[str, Any]:
+    """`cache_settings` of a header that has been read."""
     fields = Fields(header)
     if fields.architecture in FAMILIES:
         return settings(header)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from glasscli.checkpoint.checkpoint import Checkpoint
 from glasscli.checkpoint.gguf.fields import Fields
 from glasscli.checkpoint.gguf.header import Header
+from glasscli.checkpoint.gguf.names import NAMES
 from glasscli.checkpoint.gguf.origins import Origin
 from glasscli.checkpoint.gguf.parts import read_model
 from glasscli.checkpoint.gguf.read import read
@@ -14,6 +15,7 @@ from glasscli.checkpoint.gguf.settings import heads_by_layer, settings
 from glasscli.checkpoint.gguf.tensor_types import READABLE
 from glasscli.checkpoint.gguf.tensors import origins
 from glasscli.checkpoint.safetensors_file import TensorInfo
+from glasscli.errors import ConfigError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +32,7 @@ class GGUF(Checkpoint):
 
     @property
     def name(self) -> str:
-        return self.path.name.removesuffix(".gguf")
+        return super().name.removesuffix(".gguf")
 
     @cached_property
     def _model(self) -> tuple[Header, list[Path]]:
@@ -43,7 +45,21 @@ class GGUF(Checkpoint):
     @cached_property
     def _origins(self) -> dict[str, Origin]:
         fields = Fields(self._header)
-        return origins(fields.architecture, self._header.tensors, heads_by_layer(fields))
+        heads = heads_by_layer(fields) if fields.architecture in NAMES else []
+        return origins(fields.architecture, self._header.tensors, heads)
+
+    @property
+    def settings_name(self) -> str:
+        return "the header"
+
+    def cache_settings(self) -> dict[str, Any]:
+        """As the interface says; of an architecture that can't be sized either, its name alone."""
+        from glasscli.checkpoint.gguf.cache_settings import cache_settings_of
+
+        try:
+            return cache_settings_of(self._header)
+        except ConfigError:
+            return {"model_type": Fields(self._header).architecture}
 
     def settings(self) -> dict[str, Any]:
         """As the interface says; eos_token_id lists every mark that ends a text or a turn."""

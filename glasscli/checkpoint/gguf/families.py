@@ -29,7 +29,7 @@ def llama(said: dict[str, Any], header: Header, fields: Fields) -> None:
         said |= {"model_type": "mixtral", "architectures": ["MixtralForCausalLM"], "num_local_experts": n_experts}
         said["num_experts_per_tok"] = fields.whole("expert_used_count")
     elif said.pop("partial_rotary_factor", None) is not None:
-        raise fields.error(fields.key("rope.dimension_count"), "is not a head's width, as a Llama's must be")
+        raise fields.not_run(fields.key("rope.dimension_count"), "is not a head's width, as a Llama's must be")
 
 
 def qwen2(said: dict[str, Any], header: Header, fields: Fields) -> None:
@@ -136,7 +136,7 @@ def granite(said: dict[str, Any], header: Header, fields: Fields) -> None:
     """Four multipliers."""
     llama(said, header, fields)
     if "num_local_experts" in said:
-        raise fields.error(fields.key("expert_count"), "is set; expected a Granite without experts")
+        raise fields.not_run(fields.key("expert_count"), "is set; expected a Granite without experts")
     said |= {
         "attention_multiplier": fields.number("attention.scale", 0.0) or 1 / math.sqrt(said["head_dim"]),
         "embedding_multiplier": fields.number("embedding_scale", 0.0) or 1.0,

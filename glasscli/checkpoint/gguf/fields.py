@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from glasscli.checkpoint.gguf.header import Header
 from glasscli.checkpoint.gguf.values import Listed, Value, shortest
-from glasscli.errors import ConfigError
+from glasscli.errors import ConfigError, NotRunError
 from glasscli.untrusted_files import quoted, shown
 
 MOST_LAYERS = 10_000
@@ -40,6 +40,10 @@ class Fields:
     def error(self, key: str, words: str) -> ConfigError:
         """What to raise about a key."""
         return ConfigError(f"{self._header.path}: {quoted(key)[1:-1]} {words}", key)
+
+    def not_run(self, key: str, words: str) -> NotRunError:
+        """What to raise about a key that says what glass does not run."""
+        return NotRunError(str(self.error(key, words)), key)
 
     def has(self, name: str) -> bool:
         """Whether the file says it."""

@@ -48,7 +48,7 @@ def scaling(header: Header, fields: Fields, theta: float, n_rotated: int) -> dic
         return _yarn(fields)
     if kind in ("none", "longrope"):  # longrope without tables turns as plain positions do
         return None
-    raise fields.error(fields.key("rope.scaling.type"), f"is {kind!r}; glass knows none, linear, yarn and longrope")
+    raise fields.not_run(fields.key("rope.scaling.type"), f"is {kind!r}; glass knows none, linear, yarn and longrope")
 
 
 def llama3_parameters(table: list[float], theta: float) -> dict[str, Any] | None:

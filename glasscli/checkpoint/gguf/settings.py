@@ -16,7 +16,7 @@ from glasscli.checkpoint.gguf.header import Header
 from glasscli.checkpoint.gguf.rope import scaling
 from glasscli.checkpoint.gguf.tensors import Heads
 from glasscli.checkpoint.gguf.values import Listed
-from glasscli.errors import ConfigError
+from glasscli.errors import NotRunError
 
 # general.file_type: the type of most tensors. Of quantised files the cache is float16, as llama.cpp has it.
 FILE_TYPES = {"0": "float32", "32": "bfloat16"}
@@ -67,7 +67,7 @@ def settings(header: Header) -> dict[str, Any]:
     family = FAMILIES.get(fields.architecture)
     if family is None:
         known = ", ".join(FAMILIES)
-        raise ConfigError(
+        raise NotRunError(
             f"{header.path}: general.architecture is {fields.architecture!r}; glass can run {known}",
             "general.architecture",
         )

@@ -7,7 +7,7 @@ the wrong length is a `ConfigError` that names the field: never a traceback, nev
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from glasscli.errors import ConfigError
+from glasscli.errors import ConfigError, NotRunError
 from glasscli.untrusted_files import plain
 
 MISSING: Any = object()
@@ -42,6 +42,10 @@ class Fields:
     def refuse(self, field: str, why: str) -> NoReturn:
         """Raises ConfigError that names `field`."""
         raise ConfigError(f"{self.prefix}{field} {why}", field=self.prefix + field)
+
+    def not_run(self, field: str, why: str) -> NoReturn:
+        """Raises NotRunError that names `field`: glass does not run what it says, which need not be a mistake."""
+        raise NotRunError(f"{self.prefix}{field} {why}", field=self.prefix + field)
 
     def note(self, text: str) -> None:
         """Keep a sentence worth telling, once."""

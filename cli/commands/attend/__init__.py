@@ -1,0 +1,1 @@
+"""Your own Q, K, V or scores: raw, masked, softmax, mixed"""

@@ -1,0 +1,1 @@
+"""Two prompts: what differs, where it went, and which head carries it"""

@@ -1,0 +1,1 @@
+"""What each layer would say next, and who speaks for it"""

@@ -1,0 +1,1 @@
+"""How attention works, chapter by chapter, on live numbers"""

@@ -1,0 +1,129 @@
+"""The model that a command was given: where it lies, downloaded if that was asked for, and loaded.
+
+What takes more than a second shows how far it is, on stderr if that is a terminal.
+"""
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from glasscli.cli import console
+from glasscli.locate.hub_name import PREFIX
+from glasscli.locate.locate import locate
+from glasscli.locate.need import Need
+from glasscli.progress import Progress
+from glasscli.units import format_bytes
+
+if TYPE_CHECKING:
+    from glasscli.checkpoint.load import LoadedModel
+
+PATIENCE, BREATH = 1.0, 0.1  # seconds: before a bar is shown, between two of its states
+_fetched: dict[tuple[str, Need], Path] = {}  # so that a run asks the hub once
+
+
+class Bar(Progress):
+    """A line on stderr that is gone when the work is done; notes that stay.
+
+    A thread draws it, so that one long step does not look like no work at all.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self._silent = quiet or not console.is_terminal(sys.stderr)
+        self._state: tuple[str, int, int | None] = ("", 0, None)
+        self._begun = 0.0
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def moved(self, what: str, done: int, total: int | None) -> None:
+        if self._silent:
+            return
+        if what != self._state[0]:
+            self._begun = time.monotonic()
+        self._state = (what, done, total)
+        if self._thread is None:
+            self._done.clear()
+            self._thread = threading.Thread(target=self._draw, daemon=True)
+            self._thread.start()
+
+    def over(self) -> None:
+        if self._thread is not None:
+            self._done.set()
+            self._thread.join()
+        self._thread, self._state = None, ("", 0, None)
+
+    def note(self, text: str) -> None:
+        if not self.quiet:
+            console.note(text)
+
+    def _draw(self) -> None:
+        """Until the work is over, show how far it is; then take the line away."""
+        line = ""
+        while not self._done.wait(BREATH):
+            before = line
+            if time.monotonic() - self._begun >= PATIENCE:
+                width, blocks = console.width(sys.stderr) - 1, console.unicode_ok(sys.stderr)
+                line = bar_line(*self._state, width, blocks)
+            if line != before:
+                self._write("\r" + line.ljust(len(before)))
+        if line:
+            self._write("\r" + " " * len(line) + "\r")
+
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):  # closed: nobody is looking
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+def bar_line(what: str, done: int, total: int | None, width: int, blocks: bool) -> str:
+    """How far a piece of work is, in at most `width` columns: its name, a bar, bytes of all."""
+    sizes = f"{format_bytes(done)} of {format_bytes(total)}" if total else format_bytes(done) if done else ""
+    name = console.printable(what).encode("ascii", "replace").decode()
+    if len(name) + len(sizes) + 2 > width:
+        name = name[: max(0, width - len(sizes) - 5)] + "..."
+    if not total:
+        return f"{name}  {sizes}"[:width]
+    free = width - len(name) - 2 * len(format_bytes(total)) - 10  # as wide from its beginning to its end
+    if free < 8:
+        return f"{name}  {sizes}"[:width]
+    cells = min(free, 40)
+    full = min(cells, cells * done // total)
+    on, off = ("█", "░") if blocks else ("#", ".")
+    return f"{name}  {on * full}{off * (cells - full)}  {sizes}"
+
+
+def model_path(
+    model: str | Path | None,
+    need: Need = Need.model,
+    *,
+    quiet: bool = False,
+    check: Callable[[Path], object] | None = None,
+) -> Path:
+    """Where a model lies, see `locate`; asked twice, the hub is asked once.
+
+    Args:
+        check: is given a folder before its weights are downloaded; by default it must be of a model that glass runs.
+    """
+    if isinstance(model, str) and (model, need) in _fetched:
+        return _fetched[model, need]
+    path = locate(model, need, Bar(quiet), check or _check_runs)
+    if isinstance(model, str) and model.startswith(PREFIX):
+        _fetched[model, need] = path
+    return path
+
+
+def load(model: str | Path | None, *, quiet: bool = False) -> "LoadedModel":
+    """A model ready to run, see `load_model`."""
+    from glasscli.checkpoint.load import load_model
+
+    return load_model(model_path(model, quiet=quiet), progress=Bar(quiet))
+
+
+def _check_runs(folder: Path) -> None:
+    from glasscli.checkpoint.checkpoint import open_checkpoint
+
+    open_checkpoint(folder).config()

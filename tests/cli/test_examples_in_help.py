@@ -1,0 +1,22 @@
+"""The examples at the end of a command's help do what they say, on a tiny model as well as on the shipped one."""
+
+import shlex
+
+import pytest
+from helpers.dump_cases import tiny_folder
+from helpers.in_process import glass
+
+from glasscli.cli.commands import load
+
+
+@pytest.mark.parametrize("name", ["ablate", "attend", "compare"])
+def test_they_run(name: str) -> None:
+    examples = [line.strip() for line in load(name).EPILOG.splitlines() if line.strip().startswith(f"glass {name} ")]
+    assert len(examples) >= 3
+    shown = glass(name, "--help", columns=200).out
+    for example in examples:
+        assert f"  {example}\n" in shown
+        words = ["t" if word in ("Lily", "he") else word for word in shlex.split(example)[1:]]
+        model = {} if name == "attend" else {"GLASS_MODEL": str(tiny_folder())}
+        ran = glass(*words, env=model)
+        assert (ran.code, ran.err) == (0, ""), example
