@@ -158,3 +158,4 @@ def test_the_commands_that_are_named_can_be_typed() -> None:
             assert words[1] in COMMANDS
             made = parser(words[1]).main(words[2:], standalone_mode=False)
             assert not isinstance(made, int)
+            getattr(made, "check", lambda: None)()

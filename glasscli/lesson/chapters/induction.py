@@ -61,7 +61,7 @@ def tell(room: Room) -> Iterator[Part]:
         f"What does the second reading of random words cost, in bits a word, with and without {feed.reader.label}?"
     )
     yield from _answer(room, probes, feed)
-    yield Try(("glass ablate TEXT --feeds", "glass lens TEXT"))
+    yield Try(("glass ablate --feeds", "glass lens TEXT"))
 
 
 def _row(layer: int, head: int, probed: Probed, base: float) -> tuple[str, ...]:
