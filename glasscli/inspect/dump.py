@@ -5,12 +5,13 @@ read. Without a trace a single step takes a faster form (`model.decode`), which 
 with queries × keys, so the size is worked out before anything runs.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glasscli.arrays import Array
 from glasscli.cache.choice import FULL, CacheChoice
 from glasscli.cache.kv_cache import KVCache
 from glasscli.config.model_config import ModelConfig
@@ -19,6 +20,8 @@ from glasscli.generation.prompts import read_prompt
 from glasscli.inspect.measures import HeadMeasures, measure_heads, uniform_measures
 from glasscli.inspect.steps import STEPS, step_array
 from glasscli.inspect.trace import LayerTrace, Trace, join_steps, row_fields
+from glasscli.model.ops import softmax
+from glasscli.model.places import MODEL_PLACES
 from glasscli.tokenizer.pieces import label_of
 
 if TYPE_CHECKING:
@@ -69,6 +72,8 @@ class Dump:
         cache: how keys and values were kept, see `cache.choice_text`.
         full: the same layers of the same tokens with the full cache, where they are to be compared.
         removed: parts that were taken out, see `LoadedModel.removed`.
+        outside: numbers of the model around its layers, by the names of `stream_steps.OUTSIDE`, where asked for: a
+            row a query; of "grad" a row for each query whose next token is known.
     """
 
     model: str
@@ -84,6 +89,7 @@ class Dump:
     cache: str = FULL.text
     full: tuple[LayerTrace, ...] = ()
     removed: tuple[str, ...] = ()
+    outside: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -116,6 +122,7 @@ def dump_attention(
     *,
     rows: tuple[int, int] | None = None,
     choice: CacheChoice = FULL,
+    outside: Sequence[str] = (),
 ) -> Dump:
     """Prefill `prompt` and keep `layers`.
 
@@ -124,6 +131,7 @@ def dump_attention(
         rows: only the queries at positions `rows[0]` to `rows[1] − 1`; the tokens before them are read first,
             untraced, and those after them not at all.
         choice: how keys and values are kept. A cache that goes by attention is read a token at a time.
+        outside: steps of the model around its layers to keep, see `Dump.outside`.
 
     Raises:
         UsageError: nothing to read, more tokens than the model holds, or a trace larger than 2 GiB.
@@ -136,8 +144,11 @@ def dump_attention(
     cache = loaded.model.chosen_cache(choice, stop)
     if first:
         loaded.model(ids[:first], cache, last_only=True)
-    trace = _traced(loaded, ids[first:stop], cache, wanted)
-    return replace(_dump(loaded, prompt, ids[:stop], "prefill", first, trace), n_prompt=len(ids))
+    alone = any(store.by_attention for store in cache.stores)
+    parts = [[token_id] for token_id in ids[first:stop]] if alone else [ids[first:stop]]
+    steps = [_traced(loaded, part, cache, wanted, outside) for part in parts]
+    dump = _dump(loaded, prompt, ids[:stop], "prefill", first, _joined(steps, wanted))
+    return replace(dump, n_prompt=len(ids), outside=outside_arrays(outside, steps, ids[first + 1 :]))
 
 
 def dump_decode(
@@ -147,6 +158,7 @@ def dump_decode(
     new_ids: Sequence[int] = (),
     *,
     choice: CacheChoice = FULL,
+    outside: Sequence[str] = (),
 ) -> Dump:
     """Read the last tokens one at a time from the cache, as generation does, and keep `layers`.
 
@@ -164,10 +176,10 @@ def dump_decode(
     cache = loaded.model.chosen_cache(choice, len(ids))
     if start:
         loaded.model(ids[:start], cache, last_only=True)
-    steps = [_traced(loaded, [token_id], cache, wanted) for token_id in ids[start:]]
-    dump = _dump(loaded, prompt, ids, "decode", start, [join_steps(parts) for parts in zip(*steps, strict=True)])
+    steps = [_traced(loaded, [token_id], cache, wanted, outside) for token_id in ids[start:]]
+    dump = _dump(loaded, prompt, ids, "decode", start, _joined(steps, wanted))
     chosen = tuple(token_of(loaded.tokenizer, token_id) for token_id in new_ids)
-    return replace(dump, n_prompt=start + 1, chosen=chosen)
+    return replace(dump, n_prompt=start + 1, chosen=chosen, outside=outside_arrays(outside, steps, new_ids))
 
 
 def take_rows(dump: Dump, first: int, stop: int) -> Dump:
@@ -182,7 +194,10 @@ def take_rows(dump: Dump, first: int, stop: int) -> Dump:
         if trace.seen_KTS is not None:
             parts["seen_KTS"] = trace.seen_KTS[:, rows, :stop]
         layers.append(replace(trace, start=first, mask_TS=trace.mask_TS[rows, :stop], **parts))
-    return replace(dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers))
+    outside = {name: array[rows] for name, array in dump.outside.items()}
+    return replace(
+        dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers), outside=outside
+    )
 
 
 def check_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int) -> None:
@@ -224,14 +239,44 @@ def first_not_finite(trace: LayerTrace) -> str | None:
     return None
 
 
-def _traced(loaded: "LoadedModel", ids: Sequence[int], cache: KVCache, layers: Sequence[int]) -> list[LayerTrace]:
-    if len(ids) > 1 and any(store.by_attention for store in cache.stores):
-        steps = [_traced(loaded, [token_id], cache, layers) for token_id in ids]
-        return [join_steps(parts) for parts in zip(*steps, strict=True)]
-    trace = Trace(layers)
+def outside_arrays(names: Sequence[str], traces: Sequence[Trace], next_ids: Sequence[int]) -> dict[str, Array]:
+    """The arrays of steps around the layers, from traces of one query or more each.
+
+    Args:
+        next_ids: what came after each query, as far as it is known.
+
+    Raises:
+        UsageError: the gradient is wanted, and nothing came after any query.
+    """
+    found: dict[str, Array] = {}
+    for name in names:
+        place = name if name in MODEL_PLACES else "logits"
+        rows: Array = np.concatenate([trace.kept[None, place] for trace in traces])
+        if name == "probs":
+            rows = softmax(rows)
+        elif name == "grad":
+            known = min(len(rows), len(next_ids))
+            if not known:
+                raise UsageError("nothing follows the last token: there is no loss to take a gradient of")
+            rows = softmax(rows[:known])
+            rows[range(known), next_ids[:known]] -= 1
+        found[name] = rows
+    return found
+
+
+def _joined(steps: Sequence[Trace], layers: Sequence[int]) -> list[LayerTrace]:
+    """Each layer of all steps, one behind the other."""
+    return [join_steps([step.layers[layer] for step in steps]) for layer in layers]
+
+
+def _traced(
+    loaded: "LoadedModel", ids: Sequence[int], cache: KVCache, layers: Sequence[int], outside: Sequence[str] = ()
+) -> Trace:
+    places = {name if name in MODEL_PLACES else "logits" for name in outside}
+    trace = Trace(layers, places=places)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is named afterwards, in `_dump`
-        loaded.model(ids, cache, last_only=True, trace=trace)
-    return [trace.layers[layer] for layer in layers]
+        loaded.model(ids, cache, last_only=not places - {"embedding"}, trace=trace)
+    return trace
 
 
 def _dump(

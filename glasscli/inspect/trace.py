@@ -186,6 +186,8 @@ def join_steps(steps: Sequence[LayerTrace]) -> LayerTrace:
     Keys that did not exist yet at a step have no score: −∞, and a weight of 0.
     """
     last = steps[-1]
+    if len(steps) == 1:
+        return last
     n_seen = last.cache_k_KSE.shape[1]
 
     def square(name: str, fill: float | bool) -> Any:

@@ -36,6 +36,11 @@ ELSEWHERE = (
         ("budget/engines/vllm/groups", "budget/engines/vllm/rules"),
     ),
     Elsewhere(
+        "inspect/test_stream_steps.py",
+        "the steps around attention with what is true of them, on every family",
+        ("inspect/overview", "inspect/step_info", "inspect/stream_checks"),
+    ),
+    Elsewhere(
         "lesson/test_chapters.py",
         "chapters are told as a whole, each on several models and texts",
         ("lesson/chapters/", "lesson/parts", "lesson/room"),

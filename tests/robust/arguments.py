@@ -75,7 +75,7 @@ def some_arguments(options: dict[str, list[Any]], rng: Random) -> list[str]:
         args += _given(option, rng)
     if name == "kv-budget" and rng.random() < 0.6:
         args += rng.choice((["--hq", "8"], ["-m", "llama-3.1-8b"], ["--config", "config.json"], ["--config", "-"]))
-    if name in ("generate", "dump-attn", "tokenize") and rng.random() < 0.5:
+    if name in ("generate", "dump-attn", "tokenize", "score", "lens") and rng.random() < 0.5:
         args.append(rng.choice(WORDS))
     if name == "generate" and rng.random() < 0.7:
         args += ["-n", "5"]
@@ -96,7 +96,7 @@ def _given(option: Any, rng: Random) -> list[str]:
         choices = option.metavar.strip("<>").split("|")
     if choices and rng.random() < 0.4:
         return [flag, rng.choice(choices)]
-    if kind.name in ("path", "file") or "--prompts" in flags or "--config" in flags:
+    if kind.name in ("path", "file") or {"--prompts", "--config", "--text"} & {*flags}:
         return [flag, rng.choice(PLACES if rng.random() < 0.9 else WORDS)]
     value = rng.choice(WORDS if rng.random() < 0.8 else PLACES)
     return [f"{flag}={value}"] if flag.startswith("--") and rng.random() < 0.3 else [flag, value]

@@ -42,8 +42,9 @@ class Overflow(StrEnum):
 
 
 STEP = (
-    "The numbers of a step: q k v rope_q rope_k cache scores mask softmax mix out, or jacobian. "
-    "In files: only these steps (q,softmax)."
+    "The numbers of a step: q k v rope_q rope_k cache scores mask softmax mix out, or jacobian; around attention "
+    "resid_pre attn_norm resid_mid ffn_norm gate up hidden down resid_post; of the model embedding final_norm logits "
+    "probs grad. In files: only these steps (q,softmax)."
 )
 
 
@@ -88,6 +89,9 @@ class Options:
         option("--what-if", "The layer without its causal mask, or without 1/√head_dim.", Group.view),
     ] = None
     cache: CacheOption = None
+    overview: Annotated[
+        bool, option("--overview", "The whole model, a line a place: size, checks, what it would say.", Group.view)
+    ] = False
     heads: Annotated[
         bool, option("--heads", "All heads of all layers, measured on the text and on a probe.", Group.view)
     ] = False
@@ -148,6 +152,7 @@ class Options:
             "--what-if": self.what_if is not None,
             "--cache": self.cache is not None,
             "--heads": self.heads,
+            "--overview": self.overview,
             "--explain": self.explain,
             "--blocked": self.blocked,
         }
@@ -193,14 +198,15 @@ class Options:
             return {}
         beside = view == "--cache"
         for_file = beside and (self.output is not None or self.as_json)
+        whole = view in ("--heads", "--overview")  # of all layers, and of the whole prompt
         unused = {
             f"-o {self.output}": self.output is not None and not beside,
-            "--decode": self.decode and view == "--heads",
-            "--new": bool(self.n_new) and view == "--heads",
-            "--rows": self.rows is not None and view == "--heads",
-            "--head": self.head is not None and view in ("--heads", "--explain", "--blocked"),
-            "--layer": self.layer is not None and view == "--heads",
-            "--all": self.all_layers and view == "--heads",
+            "--decode": self.decode and whole,
+            "--new": bool(self.n_new) and whole,
+            "--rows": self.rows is not None and whole,
+            "--head": self.head is not None and view in ("--heads", "--overview", "--explain", "--blocked"),
+            "--layer": self.layer is not None and whole,
+            "--all": self.all_layers and whole,
             "--names": self.names != "native",
             "--step": bool(self.steps)
             and not (self.jacobian or for_file)

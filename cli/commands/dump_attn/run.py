@@ -20,6 +20,7 @@ from glasscli.generation.prompts import ContextError, Overflow, read_prompt
 from glasscli.inspect.cache_change import beside
 from glasscli.inspect.dump import Dump, SizeError, dump_attention, dump_decode, take_rows
 from glasscli.inspect.steps import check_step, find_step, steps_of
+from glasscli.inspect.stream_steps import OUTSIDE
 from glasscli.quality.merged import with_merged_heads
 
 DEMO = "The cat saw the dog. The cat"  # a repeat, so that dup and induct have something to measure
@@ -44,6 +45,11 @@ def run_dump(options: Options) -> None:
     loaded = ablated(loaded, options.ablate, lambda: ids)
     if options.heads:
         show_census(options, loaded, text, ids)
+        return
+    if options.overview:
+        from glasscli.cli.commands.dump_attn.overview_screen import show_overview
+
+        show_overview(options, loaded, text, ids)
         return
     if options.jacobian and options.rows is None and not options.decode:
         options = replace(options, rows="last")
@@ -106,11 +112,13 @@ def make_dump(
     options: Options, loaded: LoadedModel, text: str, ids: Sequence[int], layers: Sequence[int], new_ids: Sequence[int]
 ) -> Dump:
     """Run the prompt, its last step, or the steps of new tokens; with another cache too, if one is asked for."""
+    outside = [step for step in options.steps if step in OUTSIDE]
 
     def run(model: LoadedModel, choice: CacheChoice) -> Dump:
         if not (options.decode or new_ids):
-            return dump_attention(model, ids, layers, rows=pick_rows(options.rows, 0, len(ids)), choice=choice)
-        dump = dump_decode(model, ids, layers, new_ids, choice=choice)
+            rows = pick_rows(options.rows, 0, len(ids))
+            return dump_attention(model, ids, layers, rows=rows, choice=choice, outside=outside)
+        dump = dump_decode(model, ids, layers, new_ids, choice=choice, outside=outside)
         if options.rows is None:
             return dump
         return take_rows(dump, *pick_rows(options.rows, dump.start, len(dump.tokens)))

@@ -24,7 +24,9 @@ to the logit, which is checked. What later parts make of it is counted as theirs
 Examples:
   glass lens "Once upon a time there was a little girl named Lily. One day,"
   glass lens --token Lily --not she
-  glass lens --rows 8:14
+  glass lens --token Lily --ablate 3.2
+  glass lens --rows :
+  glass lens --rows 8:14 --token Lily
   glass lens "The cat sat on the" --json --top 10
 """
 DEMO = "Once upon a time there was a little girl named Lily. One day,"
@@ -34,6 +36,7 @@ def run(options: Options) -> int:
     """Show what each layer would say; the exit code."""
     options.check()
     pin_threads(options.model, options.quiet)
+    from glasscli.cli.ablated import ablated
     from glasscli.cli.commands.dump_attn.pick import pick_rows
     from glasscli.cli.models import load
     from glasscli.cli.prompt_text import prompt_text
@@ -46,6 +49,7 @@ def run(options: Options) -> int:
     for remark in () if options.quiet else loaded.notes:
         note(remark)
     ids = read_prompt(loaded, text, parse_special=options.special).token_ids
+    loaded = ablated(loaded, options.ablate, lambda: ids)
     positions = range(*pick_rows(options.rows, 0, len(ids)))
     token, minus = token_of(loaded, "--token", options.token), token_of(loaded, "--not", options.minus)
     if minus is not None and len(positions) > 1:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from glasscli.cli.console import Color
-from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
+from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
 from glasscli.errors import UsageError
 
 
@@ -32,6 +32,7 @@ class Options:
     special: Special = False
     as_json: Json = False
     model: ModelDir = None
+    ablate: Ablate = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
 

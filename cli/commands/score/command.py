@@ -26,6 +26,7 @@ Examples:
   glass score --text story.txt --show colour
   glass score --text stories.txt --ctx 512 --stride 256
   glass score --text notes.txt --json --logprobs 3
+  glass score --text notes.txt --ablate 3.2
 """
 
 
@@ -37,7 +38,7 @@ def run(options: Options) -> int:
 
     source, text = read_text(options)
     loaded = load(options.model, quiet=options.quiet)
-    score = score_of(loaded, text, options)
+    loaded, score = score_of(loaded, text, options)
     if not options.quiet:
         for remark in notes(loaded, options):
             note(remark)
@@ -52,7 +53,7 @@ def run(options: Options) -> int:
     else:
         from glasscli.cli.commands.score.show import show
 
-        show(score, source, options, loaded.tokenizer.special_ids)
+        show(loaded, score, source, options)
     return 0
 
 
@@ -67,13 +68,24 @@ def read_text(options: Options) -> tuple[str, str]:
     return "", prompt_text(options.text)
 
 
-def score_of(loaded: "LoadedModel", text: str, options: Options) -> "TextScore":
-    """The text as one, or story by story."""
+def score_of(loaded: "LoadedModel", text: str, options: Options) -> "tuple[LoadedModel, TextScore]":
+    """The model that was asked for, and the text as one or story by story."""
+    from glasscli.cli.ablated import ablated
+    from glasscli.cli.models import Bar
     from glasscli.inspect.scoring import has_stories, score_stories, score_text
 
     split = has_stories(loaded, text) if options.split is None else options.split
+    loaded = ablated(loaded, options.ablate, lambda: loaded.encode(text, parse_special=split))
     score = score_stories if split else score_text
-    return score(loaded, text, context=options.context, stride=options.stride, n_top=options.n_top)
+    found = score(
+        loaded,
+        text,
+        context=options.context,
+        stride=options.stride,
+        n_top=options.n_top,
+        progress=Bar(options.quiet),
+    )
+    return loaded, found
 
 
 def notes(loaded: "LoadedModel", options: Options) -> list[str]:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from glasscli.cli.console import Color
-from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, argument, option
+from glasscli.cli.options import Ablate, ColorOption, Csv, Group, Json, ModelDir, Quiet, argument, option
 from glasscli.errors import UsageError
 
 RUNNERS_UP = 4  # the token itself and three others
@@ -51,6 +51,7 @@ class Options:
     as_json: Json = False
     as_csv: Csv = False
     model: ModelDir = None
+    ablate: Ablate = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
 

@@ -53,6 +53,8 @@ def scheme(root: Fields, text: Fields, dtype: str) -> Scheme:
     read = _settings(root) or _settings(text)
     if read is None:
         return Scheme(dtype, usual, usual)
+    if read.has("bits") and read.has("group_size") and not read.has("quant_method"):
+        read.refuse("bits", "and group_size stand alone, as MLX writes them: what its files hold is not known")
     method = read.get("quant_method") or ("modelopt" if read.has("quant_algo", "producer") else None)
     if not isinstance(method, str) or method not in METHODS:
         read.refuse("quant_method", f"is {shown(method)}: expected one of {', '.join(METHODS)}")
@@ -61,7 +63,7 @@ def scheme(root: Fields, text: Fields, dtype: str) -> Scheme:
 
 def _settings(read: Fields) -> Fields | None:
     """The quantisation that a config describes; None where it describes none."""
-    for name in ("quantization_config", "compression_config"):
+    for name in ("quantization_config", "compression_config", "quantization"):  # the last is MLX's
         if read.has(name):
             found = read.nested(name)
             return found.nested("quantization") if found.has("quantization") else found

@@ -186,6 +186,14 @@ def test_experts_are_spread_over_the_ranks_of_all_replicas() -> None:
     assert one - spread == experts // 8 * 2
 
 
+@pytest.mark.parametrize("name", ["quantization", "quantization_config"])
+def test_mlx_is_called_by_its_name(name: str) -> None:
+    """Its older folders have the settings under a name of their own: not to see it would be four times the bytes."""
+    mlx = {name: {"bits": 4, "group_size": 64}}
+    with pytest.raises(ConfigError, match="as MLX writes them"):
+        stored(LLAMA_8B | mlx)
+
+
 def test_ranks_that_do_not_divide_are_refused() -> None:
     with pytest.raises(ConfigError) as refusal:
         stage_bytes(stored(LLAMA_8B), Split(tp=3))
