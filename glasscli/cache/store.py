@@ -50,7 +50,7 @@ class Store(ABC):
     """
 
     max_tokens: int
-    by_attention: ClassVar[bool] = False  # drops tokens by what was attended to: takes one at a time, and is told
+    by_attention: bool = False  # drops tokens by what was attended to: takes one at a time, and is told
     forgets: ClassVar[bool] = True  # whether `forget` works; a store with a rule of its own can't be told
 
     @abstractmethod

@@ -1,11 +1,12 @@
 """`glass compare`: two prompts side by side, and what makes the difference."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
+from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.console import Color, note, write_csv, write_json
-from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, Special, argument, option
+from glasscli.cli.options import Ablate, ColorOption, Csv, Group, Json, ModelDir, Quiet, Special, argument, option
 from glasscli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Options:
     as_json: Json = False
     as_csv: Csv = False
     model: ModelDir = None
+    ablate: Ablate = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
 
@@ -81,8 +83,11 @@ def run(options: Options) -> int:
     from glasscli.cli.models import load
 
     loaded = load(options.model, quiet=options.quiet)
+    loaded = ablated(loaded, options.ablate, _no_mean)
     for remark in () if options.quiet else loaded.notes:
         note(remark)
+    if loaded.removed and not options.quiet:
+        note(without_words(loaded.removed))
     found = find(options, loaded)
     if options.as_json:
         write_json(documents.document(loaded, found))
@@ -95,6 +100,10 @@ def run(options: Options) -> int:
         page = Page.of_stdout(options.color)
         page.show(compare_screen(page, found, options.top, options.patch is None and not options.quiet))
     return 0
+
+
+def _no_mean() -> NoReturn:
+    raise UsageError("a mean is one over one text, and two are compared")
 
 
 def find(options: Options, loaded: "LoadedModel") -> "Found":
