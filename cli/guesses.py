@@ -1,14 +1,18 @@
-"""Tokens that a model holds likely: beside the rows of a table, and in JSON."""
+"""Tokens that a model holds likely: beside the rows of a table, and in JSON; and the one that an option names."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from glasscli.cli.page.cells import cells, crop
 from glasscli.cli.page.figures import probability
 from glasscli.cli.page.page import Line, Page, line_width
 from glasscli.cli.page.style import DIM
+from glasscli.errors import UsageError
 from glasscli.inspect.dump import Token
-from glasscli.inspect.predictions import Guess
+from glasscli.inspect.predictions import Guess, one_token
+
+if TYPE_CHECKING:
+    from glasscli.checkpoint.load import LoadedModel
 
 LABEL = 16  # cells of a token
 
@@ -49,3 +53,18 @@ def token_fields(token: Token) -> dict[str, Any]:
 def guess_fields(guess: Guess) -> dict[str, Any]:
     """A guess for JSON."""
     return {**token_fields(guess.token), "logprob": guess.logprob}
+
+
+def named_token(loaded: "LoadedModel", option: str, text: str | None) -> Token | None:
+    """The token that an option names: a word as it stands in a sentence, or `#` and an id.
+
+    Raises:
+        UsageError: the text is not one token of the model.
+    """
+    if text is None:
+        return None
+    is_id = text[:1] == "#" and text[1:].isdecimal() and len(text) < 12
+    try:
+        return one_token(loaded, int(text[1:]) if is_id else text)
+    except UsageError as error:
+        raise UsageError(f"{option} {text}: {error}") from None

@@ -67,11 +67,15 @@ class Bar(Progress):
             before = line
             if time.monotonic() - self._begun >= PATIENCE:
                 width, blocks = console.width(sys.stderr) - 1, console.unicode_ok(sys.stderr)
-                line = bar_line(*self._state, width, blocks)
+                line = self._line(width, blocks)
             if line != before:
                 self._write("\r" + line.ljust(len(before)))
         if line:
             self._write("\r" + " " * len(line) + "\r")
+
+    def _line(self, width: int, blocks: bool) -> str:
+        """What is shown: at most `width` columns of ASCII, and of blocks where there are those."""
+        return bar_line(*self._state, width, blocks)
 
     def _write(self, text: str) -> None:
         with contextlib.suppress(OSError, ValueError):  # closed: nobody is looking
@@ -116,11 +120,11 @@ def model_path(
     return path
 
 
-def load(model: str | Path | None, *, quiet: bool = False) -> "LoadedModel":
+def load(model: str | Path | None, *, quiet: bool = False, any_numbers: bool = False) -> "LoadedModel":
     """A model ready to run, see `load_model`."""
     from glasscli.checkpoint.load import load_model
 
-    return load_model(model_path(model, quiet=quiet), progress=Bar(quiet))
+    return load_model(model_path(model, quiet=quiet), progress=Bar(quiet), any_numbers=any_numbers)
 
 
 def _check_runs(folder: Path) -> None:

@@ -9,10 +9,12 @@ from helpers.dump_cases import PROMPT, tiny, tiny_folder
 from helpers.in_process import Ran, dump_attn, glass
 from helpers.strict_json import strict
 
-from glasscli import Trace
+from glasscli import Trace, load_model
 from glasscli.inspect.ablation import Part, mean_outputs, remove
+from glasscli.inspect.comparison import compare
 from glasscli.inspect.head_roles import head_census
-from glasscli.inspect.removed import without
+from glasscli.inspect.removed import named_parts, without
+from glasscli.inspect.scoring import score_text
 
 STORY = "Once upon a time there was a little girl named Lily. One day,"
 
@@ -87,7 +89,43 @@ def test_heads_are_measured_without_it() -> None:
     assert "\nwithout 0.1\n" in dump_attn("--heads", "--ablate", "0.1", PROMPT).out
 
 
-@pytest.mark.parametrize("command", ["generate", "dump-attn"])
+@pytest.mark.parametrize("names", ["1.2", "mlp0", "1.2=mean,mlp0=mean"])
+def test_a_score_is_that_of_an_edited_run(names: str) -> None:
+    folder, loaded = str(tiny_folder()), tiny()
+    parts, ids = list(named_parts(names)), loaded.encode(PROMPT)
+    edit = remove(parts, mean_outputs(loaded, ids, parts) if "mean" in names else None)
+    document = strict(glass("score", "-m", folder, PROMPT, "--ablate", names, "--json").out)
+    assert document["nats_per_token"] == pytest.approx(score_text(loaded, PROMPT, edit=edit).nats_per_token, abs=1e-5)
+    assert document["model"]["ablated"] == [name.replace("mlp0", "mlp 0") for name in names.split(",")]
+    assert "without 1.2" in glass("score", "-m", folder, PROMPT, "--ablate", "1.2").out
+
+
+def test_the_difference_of_two_scores_is_what_ablate_says() -> None:
+    whole, less = (
+        strict(glass("score", STORY, *args, "--json").out)["nats_per_token"] for args in ([], ["--ablate", "3.2"])
+    )
+    (entry,) = strict(glass("ablate", "--loss", STORY, "--parts", "3.2", "--json").out)["parts"]
+    assert less - whole == pytest.approx(entry["delta_nats"], abs=1e-5)
+
+
+@pytest.mark.parametrize("names", ["3.2", "3.2=mean,mlp1=mean"])
+def test_what_is_left_still_sums_to_the_logit(names: str) -> None:
+    ran = glass("lens", STORY, "--token", "Lily", "--not", "she", "--ablate", names, "--json")
+    attribution = strict(ran.out)["attribution"]
+    assert attribution["sum"] == pytest.approx(attribution["logit"], abs=1e-4)
+    assert "without 3.2" in glass("lens", STORY, "--ablate", "3.2").out
+
+
+def test_prompts_are_compared_without_it() -> None:
+    other = STORY.replace("girl", "boy").replace("Lily", "Tom")
+    document = strict(glass("compare", STORY, other, "--ablate", "3.2", "--json").out)
+    less = without(load_model(), [Part(3, 2)])
+    assert document["kl_bits"] == pytest.approx(compare(less, STORY, other).kl_bits, abs=1e-6)
+    ran = glass("compare", STORY, other, "--ablate", "3.2=mean")
+    assert (ran.code, "a mean is one over one text, and two are compared" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["generate", "dump-attn", "score", "lens"])
 @pytest.mark.parametrize(
     ("names", "message"),
     [

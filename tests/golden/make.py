@@ -68,7 +68,8 @@ def commands() -> dict[Path, str]:
 
 def shows_numbers(command: str) -> bool:
     """Whether the model's own numbers are on the screen."""
-    return any(f"glass {name}" in command for name in ("dump-attn", "generate", "score", "lens"))
+    named = ("dump-attn", "generate", "score", "lens", "ablate", "compare")
+    return any(f"glass {name}" in command for name in named)
 
 
 def like(command: str, stored: str) -> str:

@@ -15,7 +15,7 @@ DEMO = "Once upon a time there was a little girl named Lily. One day,"  # whose 
 EPILOG = """\
 A head is taken out where its mixed values enter the output matrix, an MLP where its result enters the residual
 stream. KL is how many bits the whole model's next token costs whoever believes the changed one. Δ nats is how much
-more a token of the text costs without the part: above 0, it helps. --ablate in generate and dump-attn runs without
+more a token of the text costs without the part: above 0, it helps. --ablate in other commands runs without
 parts for as long as you like.
 
 \b
@@ -54,7 +54,7 @@ def text_of(options: Options) -> str:
     from glasscli.cli.prompt_text import file_text, prompt_text
 
     if options.file is not None:
-        return file_text(options.file).removesuffix("\n")
+        return file_text(options.file).replace("\r\n", "\n").removesuffix("\n")
     return DEMO if options.prompt is None else prompt_text(options.prompt)
 
 

@@ -3,11 +3,10 @@
 from typing import Any
 
 from glasscli.checkpoint.load import LoadedModel
-from glasscli.export.arrays import describe_model, token_entry
+from glasscli.cli.commands.generate.json_view import model_fields
+from glasscli.cli.guesses import guess_fields, token_fields
 from glasscli.inspect.ablation import Part, PromptAblation, TextAblation
 from glasscli.inspect.circuits import Feeds
-from glasscli.inspect.dump import Token
-from glasscli.inspect.predictions import Guess
 
 PROMPT_COLUMNS = ("part", "layer", "head", "token_id", "token", "logprob", "logprob_whole", "kl_bits", "top", "p_top")
 LOSS_COLUMNS = ("part", "layer", "head", "delta_nats", "delta_nats_words", "delta_nats_pairs")
@@ -17,38 +16,22 @@ FEED_COLUMNS = (
 )
 
 
-def model_entry(loaded: LoadedModel) -> dict[str, Any]:
-    """Which model it was."""
-    checkpoint = loaded.checkpoint
-    return describe_model(checkpoint.name, loaded.config, checkpoint.weights_hash(), loaded.removed)
-
-
-def token(found: Token) -> dict[str, Any]:
-    """A token."""
-    return token_entry(found.id, found.text, found.raw)
-
-
-def guess(found: Guess) -> dict[str, Any]:
-    """A token that may come next."""
-    return {**token(found.token), "logprob": found.logprob}
-
-
 def prompt_document(loaded: LoadedModel, text: str, found: PromptAblation) -> dict[str, Any]:
     """Every part taken out of a prompt."""
     return {
         "schema": "glass.ablate/1",
-        "model": model_entry(loaded),
+        "model": model_fields(loaded),
         "prompt": text,
-        "tokens": [token(each) for each in found.tokens],
+        "tokens": [token_fields(each) for each in found.tokens],
         "set_to": found.method,
-        "watched": guess(found.whole),
-        "top": [guess(each) for each in found.top],
+        "watched": guess_fields(found.whole),
+        "top": [guess_fields(each) for each in found.top],
         "parts": [
             {
                 **_part(effect.part),
                 "logprob": effect.watched.logprob,
                 "kl_bits": effect.kl_bits,
-                "top": [guess(each) for each in effect.top],
+                "top": [guess_fields(each) for each in effect.top],
             }
             for effect in found.effects
         ],
@@ -76,7 +59,7 @@ def loss_document(loaded: LoadedModel, text: str, found: TextAblation) -> dict[s
     """Every part taken out of a text. Deltas are nats per token, null where there is no such token."""
     return {
         "schema": "glass.ablate-text/1",
-        "model": model_entry(loaded),
+        "model": model_fields(loaded),
         "text": text,
         "set_to": found.method,
         "nats_per_token": found.score.nats_per_token,
@@ -105,7 +88,7 @@ def feeds_document(loaded: LoadedModel, found: Feeds) -> dict[str, Any]:
     """All pairs of heads and roles, largest change first."""
     return {
         "schema": "glass.feeds/1",
-        "model": model_entry(loaded),
+        "model": model_fields(loaded),
         "n_draws": found.n_draws,
         "pairs": feed_rows(found),
     }

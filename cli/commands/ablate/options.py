@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 from glasscli.cli.console import Color
@@ -23,7 +22,7 @@ class Options:
     of a whole text, or what other heads do."""
 
     prompt: Annotated[str | None, argument("[TEXT]", "The text to read [default: a demo text]; - reads stdin.")] = None
-    file: Annotated[Path | None, option("--file", "Read the text from a file instead.", Group.text, metavar="FILE")] = (
+    file: Annotated[str | None, option("--file", "Read the text from a file instead.", Group.text, metavar="FILE")] = (
         None
     )
     token: Annotated[

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from glasscli.cli.commands.ablate.options import Options, To
 from glasscli.cli.commands.dump_attn.layer_screen import text_lines
+from glasscli.cli.guesses import guesses_text
 from glasscli.cli.page.cells import join_fitting
 from glasscli.cli.page.figures import probability
 from glasscli.cli.page.page import Line, Page, Span, spaced
@@ -24,7 +25,7 @@ def prompt_screen(page: Page, options: Options, text: str, found: PromptAblation
         (probability(found.whole.p), ""),
         ("", ""),
         ("", ""),
-        (_guesses(page, found.top), ""),
+        (guesses_text(page, found.top, 60), ""),
     ]
     table = table_or_stack(page, names, [whole, *rows], (False, True, True, True, False))
     top = [*page.listed(_title(options, found.effects, "the next token"), "  ", HEAD)]
@@ -82,12 +83,8 @@ def _effect(page: Page, effect: PromptEffect, whole: Guess) -> list[Span]:
         (probability(effect.watched.p), ""),
         (signed(effect.watched.p - whole.p), ""),
         (f"{effect.kl_bits:.3f} b", ""),
-        (_guesses(page, effect.top), ""),
+        (guesses_text(page, effect.top, 60), ""),
     ]
-
-
-def _guesses(page: Page, top: Sequence[Guess]) -> str:
-    return "  ".join(f"{page.label(guess.token.raw)} {probability(guess.p, 2)}" for guess in top)
 
 
 def _title(options: Options, effects: Sequence[object], about: str) -> list[str]:

@@ -1,11 +1,12 @@
 """`glass compare`: two prompts side by side, and what makes the difference."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
+from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.console import Color, note, write_csv, write_json
-from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, Special, argument, option
+from glasscli.cli.options import Ablate, ColorOption, Csv, Group, Json, ModelDir, Quiet, Special, argument, option
 from glasscli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Options:
     as_json: Json = False
     as_csv: Csv = False
     model: ModelDir = None
+    ablate: Ablate = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
 
@@ -81,8 +83,11 @@ def run(options: Options) -> int:
     from glasscli.cli.models import load
 
     loaded = load(options.model, quiet=options.quiet)
+    loaded = ablated(loaded, options.ablate, _no_mean)
     for remark in () if options.quiet else loaded.notes:
         note(remark)
+    if loaded.removed and not options.quiet:
+        note(without_words(loaded.removed))
     found = find(options, loaded)
     if options.as_json:
         write_json(documents.document(loaded, found))
@@ -97,14 +102,21 @@ def run(options: Options) -> int:
     return 0
 
 
+def _no_mean() -> NoReturn:
+    raise UsageError("a mean is one over one text, and two are compared")
+
+
 def find(options: Options, loaded: "LoadedModel") -> "Found":
     """All that is asked of the two prompts."""
     from glasscli.cli.commands.compare.found import Found, patching
+    from glasscli.cli.prompt_notes import prompt_notes
     from glasscli.cli.prompt_text import prompt_text
     from glasscli.generation.prompts import read_prompt
     from glasscli.inspect.comparison import compare, movement
 
     texts = prompt_text(options.a), prompt_text(options.b)
+    for remark in () if options.quiet else prompt_notes(loaded.tokenizer, texts, special=options.special):
+        note(remark)
     a, b = (read_prompt(loaded, text, parse_special=options.special).token_ids for text in texts)
     patched = None if options.patch is None else patching(loaded, a, b, options.patch, options.at, options.token)
     compared = compare(loaded, a, b)

@@ -3,8 +3,9 @@
 from typing import Any
 
 from glasscli.checkpoint.load import LoadedModel
-from glasscli.cli.commands.ablate.documents import guess, model_entry, token
 from glasscli.cli.commands.compare.found import Found
+from glasscli.cli.commands.generate.json_view import model_fields
+from glasscli.cli.guesses import guess_fields, token_fields
 from glasscli.inspect.patching import Patching
 
 COLUMNS = ("measure", "part", "position", "value")
@@ -15,15 +16,15 @@ def document(loaded: LoadedModel, found: Found) -> dict[str, Any]:
     compared, moved, patched = found.compared, found.moved, found.patched
     return {
         "schema": "glass.compare/1",
-        "model": model_entry(loaded),
-        "a": {"text": found.texts[0], "tokens": [token(each) for each in compared.a]},
-        "b": {"text": found.texts[1], "tokens": [token(each) for each in compared.b]},
+        "model": model_fields(loaded),
+        "a": {"text": found.texts[0], "tokens": [token_fields(each) for each in compared.a]},
+        "b": {"text": found.texts[1], "tokens": [token_fields(each) for each in compared.b]},
         "n_first_shared": compared.n_first,
         "n_last_shared": compared.n_last,
         "next": {
             "kl_bits": compared.last_kl_bits,
-            "a": [guess(each) for each in compared.top_a],
-            "b": [guess(each) for each in compared.top_b],
+            "a": [guess_fields(each) for each in compared.top_a],
+            "b": [guess_fields(each) for each in compared.top_b],
         },
         "kl_bits": list(compared.kl_bits),
         "heads": [
@@ -47,8 +48,8 @@ def document(loaded: LoadedModel, found: Found) -> dict[str, Any]:
 
 def _patches(patched: Patching) -> dict[str, Any]:
     return {
-        "watched_in_a": guess(patched.in_a),
-        "watched_in_b": guess(patched.in_b),
+        "watched_in_a": guess_fields(patched.in_a),
+        "watched_in_b": guess_fields(patched.in_b),
         "kl_bits": patched.kl_bits,
         "patches": [
             {"part": p.label, "logprob": p.watched.logprob, "kl_bits": p.kl_bits, "healed": p.healed}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.ablate.command import named_parts_of
-from glasscli.cli.commands.ablate.effects import watched
+from glasscli.cli.guesses import named_token
 from glasscli.errors import UsageError
 from glasscli.inspect.comparison import Comparison, Movement
 from glasscli.inspect.patching import Patching, patch_parts, patch_stream
@@ -35,7 +35,7 @@ def patching(
     Raises:
         UsageError: a name means nothing, lengths differ, or there is no such position.
     """
-    watch = watched(token, loaded)
+    watch = named_token(loaded, "--token", token)
     chosen = None if parts in ("all", "stream") else named_parts_of(f"--patch {parts}", parts, loaded.config)
     try:
         if parts == "stream":

@@ -10,6 +10,7 @@ from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import Heads
 from glasscli.budget.sweep import Curve
 from glasscli.cli import console
+from glasscli.cli.console import write_csv
 from glasscli.errors import GlassError
 
 SCHEMA = "glass.kv-budget/1"
@@ -124,7 +125,7 @@ def show_refusal(error: GlassError) -> None:
 def show_csv(answers: Sequence[Answer]) -> None:
     """A row for each kind of layer and a total, at every context of every model."""
     table = [row for answer in answers for budget in answer.budgets for row in rows(answer, budget)]
-    console.write_csv(COLUMNS, table)
+    write_csv(COLUMNS, table)
 
 
 def rows(answer: Answer, budget: Budget) -> list[Mapping[str, object]]:
@@ -172,7 +173,7 @@ def show_sweep(curves: Sequence[Curve], settings: Settings, as_csv: bool) -> Non
             for curve in curves
             for tokens, size in zip(curve.tokens, curve.sizes, strict=True)
         ]
-        console.write_csv(columns, [dict(zip(columns, point, strict=True)) for point in points])
+        write_csv(columns, [dict(zip(columns, point, strict=True)) for point in points])
         return
     sweep = [
         {
@@ -195,7 +196,7 @@ def show_models(models: Sequence[Model], sizes: Sequence[int | None], as_of: str
         for model, size in zip(models, sizes, strict=True)
     ]
     if as_csv:
-        console.write_csv(("name", "kind", "date", "source", "bytes_at_8192"), table)
+        write_csv(("name", "kind", "date", "source", "bytes_at_8192"), table)
     else:
         said = [{**row, "config": model.config} for row, model in zip(table, models, strict=True)]
         console.write_json({"schema": SCHEMA, "as_of": as_of, "models": said})

@@ -1,15 +1,9 @@
 """`glass lens`: check what was asked, read the stream, show it."""
 
-from typing import TYPE_CHECKING
-
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.commands.lens.options import Options
 from glasscli.cli.console import note, write_json
 from glasscli.errors import UsageError
-
-if TYPE_CHECKING:
-    from glasscli.checkpoint.load import LoadedModel
-    from glasscli.inspect.dump import Token
 
 EPILOG = """\
 Each row reads the residual stream at one place, after the embedding or after attention or the MLP of a layer, by the
@@ -38,7 +32,9 @@ def run(options: Options) -> int:
     pin_threads(options.model, options.quiet)
     from glasscli.cli.ablated import ablated
     from glasscli.cli.commands.dump_attn.pick import pick_rows
+    from glasscli.cli.guesses import named_token
     from glasscli.cli.models import load
+    from glasscli.cli.prompt_notes import prompt_notes
     from glasscli.cli.prompt_text import prompt_text
     from glasscli.generation.prompts import read_prompt
     from glasscli.inspect.attribution import attribute
@@ -46,12 +42,13 @@ def run(options: Options) -> int:
 
     text = DEMO if options.prompt is None else prompt_text(options.prompt)
     loaded = load(options.model, quiet=options.quiet)
-    for remark in () if options.quiet else loaded.notes:
+    about = prompt_notes(loaded.tokenizer, [text], special=options.special)
+    for remark in () if options.quiet else [*loaded.notes, *about]:
         note(remark)
     ids = read_prompt(loaded, text, parse_special=options.special).token_ids
     loaded = ablated(loaded, options.ablate, lambda: ids)
     positions = range(*pick_rows(options.rows, 0, len(ids)))
-    token, minus = token_of(loaded, "--token", options.token), token_of(loaded, "--not", options.minus)
+    token, minus = named_token(loaded, "--token", options.token), named_token(loaded, "--not", options.minus)
     if minus is not None and len(positions) > 1:
         raise UsageError(f"--not compares after one token: --rows {options.rows} names {len(positions)}")
     lenses = read_lens(loaded, ids, positions, token=token, n_top=options.top)
@@ -67,16 +64,3 @@ def run(options: Options) -> int:
 
         show(options, loaded, text, lenses, found)
     return 0
-
-
-def token_of(loaded: "LoadedModel", name: str, text: str | None) -> "Token | None":
-    """The token that an option names: a word as it stands in a sentence, or `#` and an id."""
-    from glasscli.inspect.predictions import one_token
-
-    if text is None:
-        return None
-    is_id = text[:1] == "#" and text[1:].isdecimal() and len(text) < 12
-    try:
-        return one_token(loaded, int(text[1:]) if is_id else text)
-    except UsageError as error:
-        raise UsageError(f"{name} {text}: {error}") from None

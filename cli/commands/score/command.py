@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from glasscli.cli.ablated import ablated
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.commands.score.options import Options
 from glasscli.cli.console import is_terminal, note, use_color, write_json
@@ -70,7 +71,6 @@ def read_text(options: Options) -> tuple[str, str]:
 
 def score_of(loaded: "LoadedModel", text: str, options: Options) -> "tuple[LoadedModel, TextScore]":
     """The model that was asked for, and the text as one or story by story."""
-    from glasscli.cli.ablated import ablated
     from glasscli.cli.models import Bar
     from glasscli.inspect.scoring import has_stories, score_stories, score_text
 
