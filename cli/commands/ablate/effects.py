@@ -6,6 +6,7 @@ from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.ablate.options import Options
 from glasscli.cli.console import write_csv, write_json
 from glasscli.cli.guesses import named_token
+from glasscli.cli.models import working
 from glasscli.cli.page.page import Page
 from glasscli.errors import UsageError
 from glasscli.generation.prompts import ContextError, read_prompt
@@ -21,9 +22,9 @@ def run_prompt(options: Options, loaded: LoadedModel, text: str, parts: Sequence
         ids = read_prompt(loaded, text, parse_special=options.special).token_ids
     except ContextError as error:
         raise UsageError(f"{error}.\n--loss reads a text of any length") from None
-    found = ablate_prompt(
-        loaded, ids, token=named_token(loaded, "--token", options.token), method=options.to, parts=parts
-    )
+    token = named_token(loaded, "--token", options.token)
+    with working(options.quiet) as bar:
+        found = ablate_prompt(loaded, ids, token=token, method=options.to, parts=parts, progress=bar)
     if options.as_json:
         write_json(documents.prompt_document(loaded, text, found))
     elif options.as_csv:
@@ -39,7 +40,8 @@ def run_loss(options: Options, loaded: LoadedModel, text: str, parts: Sequence[P
     from glasscli.cli.commands.ablate.screen import loss_screen
 
     ids = loaded.encode(text, parse_special=options.special)
-    found = ablate_text(loaded, ids, method=options.to, parts=parts)
+    with working(options.quiet) as bar:
+        found = ablate_text(loaded, ids, method=options.to, parts=parts, progress=bar)
     if options.as_json:
         write_json(documents.loss_document(loaded, text, found))
     elif options.as_csv:
