@@ -74,12 +74,16 @@ class Bar(Progress):
             before = line
             if time.monotonic() - self._begun >= PATIENCE:
                 width, blocks = console.width(sys.stderr) - 1, console.unicode_ok(sys.stderr)
-                what, done, total, words = self._state
-                line = bar_line(what, done, total, width, blocks, words)
+                line = self._line(width, blocks)
             if line != before:
                 self._write("\r" + line.ljust(len(before)))
         if line:
             self._write("\r" + " " * len(line) + "\r")
+
+    def _line(self, width: int, blocks: bool) -> str:
+        """What is shown: at most `width` columns of ASCII, and of blocks where there are those."""
+        what, done, total, words = self._state
+        return bar_line(what, done, total, width, blocks, words)
 
     def _write(self, text: str) -> None:
         with contextlib.suppress(OSError, ValueError):  # closed: nobody is looking

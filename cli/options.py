@@ -30,6 +30,7 @@ class Group(StrEnum):
     sampling = "Sampling"
     size = "Size"
     engine = "Engine"
+    device = "Device"
     view = "View"
     output = "Output"
 

@@ -109,11 +109,14 @@ def rounded(numerator: int, denominator: int, digits: int) -> int:
 
 
 def format_seconds(numerator: int, denominator: int) -> str:
-    """`numerator / denominator` seconds in ns, µs, ms, s or h, with about three digits."""
+    """`numerator / denominator` seconds in ns, µs, ms, s or h, with about three digits.
+
+    Unit and digits are chosen of what is shown: 999.5 µs rounds to 1.00 ms.
+    """
     if numerator >= 7200 * denominator:
         return f"{decimal(numerator, denominator * 3600)} h"
     scales = (("ns", 10**9), ("µs", 10**6), ("ms", 10**3))
-    unit, scale = next((s for s in scales if numerator * s[1] < 1000 * denominator), ("s", 1))
-    value = Fraction(numerator * scale, denominator)
-    digits = 2 if value < 10 else 1 if value < 100 else 0
-    return f"{decimal(value.numerator, value.denominator, digits)} {unit}"
+    unit, scale = next((s for s in scales if rounded(numerator * s[1], denominator, 0) < 1000), ("s", 1))
+    value = numerator * scale
+    digits = next((n for n in (2, 1) if rounded(value, denominator, n) < 1000), 0)
+    return f"{decimal(value, denominator, digits)} {unit}"

@@ -97,6 +97,7 @@ def test_the_wheel_runs(installed: Path, tmp_path: Path) -> None:
     assert "softmax" in glass("dump-attn", "--layer", "2")
     assert "GQA" in glass("kv-budget", "--hq", "32", "--hkv", "8")
     assert "1,024" in glass("info")
+    assert "held-out stories" in glass("kv-quality", "--spec", "q8_0", "--ctx", "64", "--chunks", "1")
 
 
 def test_help_and_sizes_import_nothing_heavy() -> None:

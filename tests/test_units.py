@@ -137,6 +137,12 @@ def test_shown_bytes_are_near(n_bytes: int) -> None:
         (99_949, 10**6, "99.9 ms"),
         (100_049, 10**6, "100 ms"),
         (7200, 1, "2.0 h"),
+        (9_999, 10**7, "1.00 ms"),  # 999.9 µs
+        (9_995, 10**7, "1.00 ms"),
+        (9_994, 10**7, "999 µs"),
+        (9_997, 10**6, "10.0 ms"),  # 9.997 ms
+        (99_970, 10**6, "100 ms"),
+        (9_996, 10**4, "1.00 s"),  # 999.6 ms
     ],
 )
 def test_shown_times(numerator: int, denominator: int, text: str) -> None:

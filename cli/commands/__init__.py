@@ -16,7 +16,7 @@ from importlib import import_module
 from types import ModuleType
 
 # In the help these come first, in this order; others follow, by name.
-FIRST = ("generate", "dump-attn", "kv-budget", "score", "lens", "tokenize", "info")
+FIRST = ("generate", "dump-attn", "kv-budget", "kv-quality", "score", "lens", "tokenize", "info")
 
 
 def _names() -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from glasscli.cli import console
 from glasscli.cli.console import Color
 from glasscli.cli.page import wrap
 from glasscli.cli.page.ascii import in_ascii
-from glasscli.cli.page.cells import cells, pad
+from glasscli.cli.page.cells import cells
 from glasscli.cli.page.style import DIM, paint
 
 Span = tuple[str, str]  # text, style
@@ -110,7 +110,8 @@ class Page:
         for row in safe:
             line: Line = [(" " * indent, "")]
             for i, (text, style) in enumerate(row):
-                line.append((pad(text, widths[i], right[i]), style))
+                fill = (" " * (widths[i] - cells(text)), style if padded else "")
+                line += [fill, (text, style)] if right[i] else [(text, style), fill]
                 line += [(" " * (gap - 1), style if padded else ""), (" ", "")]
             lines.append(line[:-2])
         return lines

@@ -5,31 +5,33 @@ is left to the cache. What else it needs is a range, so what is left is one too,
 other. For a paged engine the answer is in its own words: the size of the cache in tokens and the maximum concurrency.
 """
 
-from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from glasscli.budget.devices import Device
 from glasscli.budget.engines.engine import Capacity, Paged
 from glasscli.budget.fit import Fit, fit
 from glasscli.budget.overhead import Overhead, overhead
-from glasscli.budget.parallel import stages
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
+from glasscli.budget.weights.files import Files
 from glasscli.budget.weights.loaded import loaded_bytes
-from glasscli.budget.weights.ranks import Split, stage_bytes
+from glasscli.budget.weights.ranks import TOWERS, Split, layers_of, stage_bytes
 from glasscli.budget.weights.stored import Stored
-from glasscli.errors import UsageError
-from glasscli.specs.attention_specs import each_part
+from glasscli.errors import ConfigError, UsageError
 
 
-@dataclass(frozen=True)
-class Load:
-    """What the weights take on one rank of each pipeline stage, rotary tables apart; None: not known."""
+class Load(NamedTuple):
+    """What the weights take on one rank of each pipeline stage, rotary tables apart; None: not known.
+
+    `sees`: whether there are towers among them.
+    """
 
     weights: tuple[int, ...]
     rope: int | None
     source: str
+    sees: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,16 +58,16 @@ class DeviceFit:
 
     Attributes:
         allowed: the engine's share of one device.
-        load: what weights and rotary tables take of it on the fullest device.
+        load: what weights and rotary tables take of it on the fullest device; None where nobody asked.
         overhead: what else is taken, at least and at most; the source says by whose word.
         least, most: what is left for the cache if the overhead is at its most, at its least.
     """
 
-    device: Device
+    device: Device | None
     n_devices: int
     utilization: Fraction
     allowed: int
-    load: Load
+    load: Load | None
     overhead: Overhead | None
     least: Room
     most: Room
@@ -77,54 +79,99 @@ class DeviceFit:
 
     @property
     def weight_bytes(self) -> int:
-        """Weights and rotary tables of the fullest device."""
-        return max(self.load.weights) + (self.load.rope or 0)
+        """Weights and rotary tables of the fullest device; 0 where they were not asked for."""
+        return max(self.load.weights) + (self.load.rope or 0) if self.load else 0
 
 
 def load_of(model: Stored, rope: int | None, request: Request) -> Load:
     """What each stage of a plan loads: in vLLM with what its allocator adds, elsewhere the weights themselves."""
-    split = Split(request.tp, request.pp, request.dp, bool(request.options.get("expert_parallel")), request.pp_layers)
+    split = Split(request.tp, request.pp, request.dp, request.ep, request.pp_layers)
     if request.engine == "vllm":
-        return Load(loaded_bytes(model, split), rope, "counted from the config, as vLLM's loader books it")
-    return Load(stage_bytes(model, split), None, "counted from the config")
+        return Load(
+            loaded_bytes(model, split, rope or 0), rope, "counted from the config, as vLLM books it", sees(model)
+        )
+    return Load(stage_bytes(model, split), None, "counted from the config", sees(model))
+
+
+def sees(model: Stored) -> bool:
+    """Whether a model sees or hears: whether it has towers."""
+    return any(tensor.part in TOWERS for tensor in model.weights.tensors)
+
+
+def load_of_files(files: Files, model: Stored | None, rope: int | None, request: Request) -> Load:
+    """What each stage of a plan loads of a model's files, to the byte where one device holds all of it.
+
+    Args:
+        model: the weights counted from the config, which tell how ranks share them; None where they can't be.
+
+    Raises ConfigError (field `tp`) where nothing tells how ranks share the weights.
+    """
+    source = f"the headers of {files.n_files:,} file{'s' * (files.n_files != 1)}"
+    if files.gguf:
+        if request.tp > 1:
+            raise ConfigError(
+                "llama.cpp splits a GGUF by layers: by pipeline stages, not by tensor-parallel ranks", "tp"
+            )
+        split = Split(pp=request.pp, pp_layers=request.pp_layers)
+        return Load(files.stages(layers_of(request.layout.n_layers, split)), None, source)
+    if model is not None and model.n_bytes == files.n_bytes:
+        counted = load_of(model, rope, request)
+        return counted._replace(source=f"{source}, {counted.source.partition(', ')[2] or 'to the byte'}")
+    if request.n_ranks == 1:
+        rope = rope if request.engine == "vllm" else None
+        return Load((files.n_bytes,), rope, source, model is not None and sees(model))
+    if model is None:
+        raise ConfigError("what weights such a model has is not known, so neither is what a rank keeps of them", "tp")
+    counted = load_of(model, rope, request)
+    shared = tuple(size * files.n_bytes // model.n_bytes for size in counted.weights)
+    return Load(shared, counted.rope, f"{source}, shared as the config's weights are", counted.sees)
 
 
 def fit_on(
     request: Request,
-    load: Load,
+    load: Load | None,
     device: Device,
     n_devices: int | None = None,
     *,
-    utilization: Fraction = Fraction(9, 10),
+    utilization: Fraction | None = None,
     taken: Overhead | None = None,
     available: int | None = None,
 ) -> DeviceFit:
     """Whether `request` fits on devices like `device`, and how much more would.
 
     Args:
-        load: what the weights take, from `load_of` or from a folder's files.
+        load: what the weights take, from `load_of` or from a folder's files; None only beside `available`.
         n_devices: how many there are; as many as the plan has ranks where it isn't given.
-        utilization: the share of a device that the engine may use.
+        utilization: the share of a device that the engine may use; its own default, of what the system lends a GPU,
+            where it isn't given.
         taken: what else is taken, where it was measured; else the range for the engine.
         available: the bytes that the engine itself says are left for the cache: then nothing else is asked.
 
     Raises UsageError where the devices are fewer than the ranks or the share is none; as `fit` for the rest.
     """
-    ranks = request.tp * request.pp * request.dp
+    sizer = Sizer(request)
+    ranks = request.n_ranks
+    utilization = min(sizer.engine.share, device.lent) if utilization is None else utilization
     n_devices = ranks if n_devices is None else n_devices
     if n_devices < ranks:
         raise UsageError(f"the plan has {ranks} ranks, but there are {n_devices} devices")
     if not 0 < utilization <= 1:
         raise UsageError(f"a share of {float(utilization):g} is not possible: it is more than 0 and at most 1")
     allowed = int(device.total * utilization)
-    sizer = Sizer(request)
     if available is not None:
         room = room_in(sizer, [available] * request.pp)
         return DeviceFit(device, n_devices, utilization, allowed, load, None, room, room)
-    taken = taken or overhead(request.engine)
+    assert load is not None
+    taken = taken or overhead(request.engine, load.sees)
     left = [allowed - weights - (load.rope or 0) for weights in load.weights]
     least, most = (room_in(sizer, [pool - used for pool in left]) for used in (taken.most, taken.least))
     return DeviceFit(device, n_devices, utilization, allowed, load, taken, least, most)
+
+
+def fit_in(request: Request, available: int) -> DeviceFit:
+    """What fits where an engine says that it has `available` bytes for the cache on each device, whatever that is."""
+    room = room_in(Sizer(request), [available] * request.pp)
+    return DeviceFit(None, request.n_ranks, Fraction(1), available, None, None, room, room)
 
 
 def room_in(sizer: Sizer, pools: list[int]) -> Room:
@@ -147,9 +194,8 @@ def tightest(sizer: Sizer, pools: list[int]) -> Capacity:
     request, engine = sizer.request, sizer.engine
     assert isinstance(engine, Paged)
     found: list[Capacity] = []
-    for layers, pool in zip(stages(request.layout, request.pp, request.pp_layers), pools, strict=True):
-        counts = Counter(part for part in each_part(layers) if sizer.hold(part, request.tokens, 1))
-        if counts:
-            kept = [(sizer.shards[part], count) for part, count in counts.items()]
+    for counts, pool in zip(sizer.layers, pools, strict=True):
+        kept = [(sizer.shards[part], count) for part, count in counts.items() if sizer.hold(part, request.tokens, 1)]
+        if kept:
             found.append(engine.capacity(kept, request.tokens, pool))
     return min(found, key=lambda capacity: capacity.concurrency)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from glasscli.budget.device_fit import DeviceFit, Load, fit_on
 from glasscli.budget.devices import Device, devices
+from glasscli.budget.engines import ENGINES
 from glasscli.budget.overhead import Overhead
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
@@ -19,25 +20,26 @@ def devices_for(
     request: Request,
     load: Callable[[Request], Load],
     *,
-    utilization: Fraction = Fraction(9, 10),
+    utilization: Fraction | None = None,
     taken: Overhead | None = None,
     among: Iterable[Device] | None = None,
     counts: tuple[int, ...] = COUNTS,
 ) -> tuple[DeviceFit, ...]:
-    """For each device the fewest that hold `request`'s batch at its context, split by tensor parallelism.
+    """For each device the fewest that hold `request`'s batch at its context, split as the engine does.
 
     `load` weighs the model for a split. A fit is one even where the overhead is at its most. Numbers of ranks that
     don't divide the model are passed over. Sorted by the memory of all devices together, then by how few they are.
     """
-    if request.tp > 1 or request.pp > 1 or request.dp > 1:
+    if request.n_ranks > 1:
         raise UsageError("how many devices are needed can't be asked of a plan that says how many ranks there are")
-    found = []
+    found: list[tuple[int, int, DeviceFit]] = []
+    by_stages = ENGINES[request.engine].spread == "pp"
     loads: dict[int, Load | None] = {}
     for device in devices() if among is None else among:
         if among is None and device.maker in NOT_SERVED.get(request.engine, ()):
             continue
         for count in counts[:1] if device.unified else counts:
-            split = replace(request, tp=count)
+            split = replace(request, pp=count) if by_stages else replace(request, tp=count)
             if count not in loads:
                 loads[count] = _weighed(load, split)
             weighed = loads[count]
@@ -45,13 +47,15 @@ def devices_for(
                 continue
             answer = fit_on(split, weighed, device, utilization=utilization, taken=taken)
             if answer.least.holds:
-                found.append(answer)
+                found.append((count * device.total, count, answer))
                 break
-    return tuple(sorted(found, key=lambda answer: (answer.n_devices * answer.device.total, answer.n_devices)))
+    return tuple(answer for _, _, answer in sorted(found, key=lambda one: one[:2]))
 
 
 def _weighed(load: Callable[[Request], Load], request: Request) -> Load | None:
     """What the weights take under a split; None where the model can't be split so."""
+    if request.pp > request.layout.n_layers:
+        return None
     try:
         Sizer(request)
         return load(request)

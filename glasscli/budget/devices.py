@@ -6,6 +6,7 @@ Exact names first, then the same without hyphens, makers and "gb"; else the near
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fractions import Fraction
 from functools import cache
 
 from glasscli.budget.device_facts import APPLE, APPLE_FACTS, FACTS
@@ -41,6 +42,11 @@ class Device:
         """The bytes that an engine takes its share of."""
         return self.program_bytes or self.n_bytes
 
+    @property
+    def lent(self) -> Fraction:
+        """The share that its system lends a GPU: of Apple's, about three quarters."""
+        return Fraction(3, 4) if self.maker == APPLE else Fraction(1)
+
 
 def device_named(text: str) -> Device:
     """`h100`, `A100-40GB`, `rtx 4090`, `m3-max-128`, or a size such as `24GiB`.
@@ -53,7 +59,7 @@ def device_named(text: str) -> Device:
         return found
     if SIZE.fullmatch(text.strip()):
         size = parse_bytes(text)
-        return Device(text.strip(), "", size, size, None, "as given")
+        return Device(text.strip(), "", size, None, None, "as given")
     near = get_close_matches(wanted, by_name(), n=3, cutoff=0.55)
     starts = [name for name in by_name() if wanted and name.startswith(wanted)]
     names = list(dict.fromkeys(by_name()[name].name for name in (*starts, *near)))[:5]

@@ -7,7 +7,7 @@ from glasscli.budget.engines import servers
 from glasscli.budget.engines.engine import Served
 from glasscli.budget.plan import Budget
 from glasscli.budget.questions import Settings
-from glasscli.errors import UsageError
+from glasscli.errors import ConfigError, UsageError
 
 
 def command_line(
@@ -22,4 +22,6 @@ def command_line(
     found = servers().get(engine)
     if found is None:
         raise UsageError(f"{engine} has no command line; {' and '.join(servers())} have")
+    if settings.draft is not None:
+        raise ConfigError("how many tokens are drafted is no part of the plan: a drafting model can't be told", "draft")
     return found.command_line(Served(settings, budget.k_dtype, budget.v_dtype, model, model_dtype, available))

@@ -16,7 +16,7 @@ from glasscli.errors import UsageError
 if TYPE_CHECKING:
     from glasscli.budget.engines.engine import Dtypes
 
-ZERO_IS_FINE = ("tokens", "encoder_tokens", "prefix_shared")
+ZERO_IS_FINE = ("tokens", "encoder_tokens", "prefix_shared", "ep")
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,9 @@ class Request:
     `tokens` are held by each of `batch` sequences, of which the first `prefix_shared` are common to all.
     None for a dtype means what the engine would take (the config's, else the model's). `options` are the engine's
     settings by its own names; one that is absent or None has the engine's default. `pp_layers` gives the layers of
-    each pipeline stage where they are not split evenly.
+    each pipeline stage where they are not split evenly. As many as `dcp` of the tensor-parallel ranks share the tokens
+    of a sequence; `ep` spreads experts whole. `draft` is a model that drafts tokens and keeps a cache of its own, on
+    the last stage.
 
     Raises UsageError for numbers out of range and for options of another engine.
     """
@@ -45,7 +47,10 @@ class Request:
     tp: int = 1
     pp: int = 1
     dp: int = 1
+    dcp: int = 1
+    ep: bool = False
     pp_layers: tuple[int, ...] | None = None
+    draft: Layout | None = None
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
@@ -54,7 +59,20 @@ class Request:
         for name in ("k_dtype", "v_dtype", "state_dtype", "index_dtype"):
             if getattr(self, name) is not None:
                 dtype_named(getattr(self, name))
+        self._check_context_ranks()
         self._check_options()
+
+    @property
+    def n_ranks(self) -> int:
+        """Devices that the plan is split over."""
+        return self.tp * self.pp * self.dp
+
+    def _check_context_ranks(self) -> None:
+        if self.dcp > 1 and not ENGINES[self.engine].splits_contexts:
+            able = ", ".join(name for name, engine in ENGINES.items() if engine.splits_contexts)
+            raise UsageError(f"{self.engine} does not split a sequence over ranks; {able} does")
+        if self.tp % self.dcp:
+            raise UsageError(f"dcp is {self.dcp}, which does not divide the {self.tp} tensor-parallel ranks")
 
     def _check_numbers(self) -> None:
         for own in fields(self):
@@ -104,5 +122,6 @@ class Request:
             v_dtype=dtypes.v,
             index_dtype=dtypes.index,
             encoder_tokens=self.encoder,
+            draft=self.draft,
             **more,
         )

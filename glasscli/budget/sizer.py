@@ -15,18 +15,22 @@ class Sizer:
     """One request at any length and batch; what does not depend on them is worked out once.
 
     `parts` counts the layers that hold each part; `shards` says what one rank has of those that keep anything;
-    `stages` counts for each pipeline stage, with the places that an engine sets aside for layers that are not there.
+    `layers` counts them for each pipeline stage, `stages` with the places that an engine sets aside for layers that
+    are not there.
     """
 
     def __init__(self, request: Request) -> None:
         self.request = request
         shards = shard_all(request.layout, request.tp)
+        if request.draft is not None:
+            shards = shard_all(request.draft, request.tp) | shards
         stage_layers = stages(request.layout, request.pp, request.pp_layers)
-        stage_layers[-1] += drafts(request)
+        stage_layers[-1] += drafts(request) + (request.draft.layers if request.draft is not None else ())
         self.parts = Counter(each_part(sum(stage_layers, ())))
         self.shards = {part: shards[part] for part in self.parts if not part.keeps_nothing}
         self.engine = ENGINES[request.engine](request, tuple(self.shards.values()))
-        self.stages = [self.places(Counter(each_part(layers))) for layers in stage_layers]
+        self.layers = [Counter(each_part(layers)) for layers in stage_layers]
+        self.stages = [self.places(counts) for counts in self.layers]
 
     @property
     def kept_empty(self) -> int:

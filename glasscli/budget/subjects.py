@@ -4,9 +4,10 @@ All three ways end in a `Subject`; from there on nothing asks where it came from
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from glasscli.budget.model_weights import weights_config
 from glasscli.budget.models import find
 from glasscli.config.families import Layout, layout
 from glasscli.errors import ConfigError, UsageError
@@ -19,13 +20,15 @@ MOST_LAYERS = 100_000
 class Subject:
     """A model to be sized: its name, its layout as the engine holds it and as mathematics needs it.
 
-    `source` says where the facts come from: of a named model a citation, else the file that was read.
+    `source` says where the facts come from: of a named model a citation, else the file that was read. `config` is what
+    its weights are counted from, empty where they can't be.
     """
 
     name: str
     layout: Layout
     logical: Layout
     source: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -98,10 +101,11 @@ def from_config(config: Mapping[str, Any], engine: str = "logical", name: str = 
         logical = held if engine == "logical" else layout(config, "logical")
     except ConfigError:  # transformers caches for an encoder that is used as a decoder; the mathematics needs nothing
         logical = held
-    return Subject(name or logical.model_type or "config", held, logical, source)
+    return Subject(name or logical.model_type or "config", held, logical, source, config)
 
 
 def from_name(name: str, engine: str = "logical") -> Subject:
     """The well-known model called `name`. Raises UsageError with the nearest names if there is none."""
     model = find(name)
-    return from_config(model.config, engine, model.name, f"{model.date}, {model.source}")
+    found = from_config(model.config, engine, model.name, f"{model.date}, {model.source}")
+    return replace(found, config=weights_config(model))

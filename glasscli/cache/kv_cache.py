@@ -123,6 +123,11 @@ class KVCache:
         """A new cache with copies of the sequences `indices` only, to go on without those that are done."""
         return self._part([store.select(indices) for store in self._stores], [self.lengths[i] for i in indices])
 
+    def with_layers(self, stores: Mapping[int, Store]) -> "KVCache":
+        """This cache, still empty, with other stores in some layers."""
+        assert self.length == 0
+        return self._part([stores.get(layer, store) for layer, store in enumerate(self._stores)], self.lengths)
+
     def forget(self, first: int, drop: int, turns: Sequence[Turn]) -> None:
         """Drop `drop` tokens from position `first` on, of the only sequence, and move the later ones up.
 

@@ -46,7 +46,7 @@ class Store(ABC):
     """
 
     max_tokens: int
-    by_attention: ClassVar[bool] = False  # drops tokens by what was attended to: takes one at a time, and is told
+    by_attention: bool = False  # drops tokens by what was attended to: takes one at a time, and is told
 
     @abstractmethod
     def __init__(self, spec: CacheSpec, max_tokens: int, batch: int) -> None:

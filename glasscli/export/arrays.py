@@ -22,8 +22,10 @@ from glasscli.config.model_config import ModelConfig
 from glasscli.errors import UsageError
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.steps import step_array
+from glasscli.inspect.stream_steps import OUTSIDE
 
-# Step to hook; TransformerLens keeps neither the mask nor a cache of turned keys.
+# Step to hook; TransformerLens keeps neither the mask nor a cache of turned keys. An MLP without a gate has its
+# `up` where one with a gate has `gate`.
 _HOOKS = {
     "q": "attn.hook_q",
     "k": "attn.hook_k",
@@ -34,7 +36,15 @@ _HOOKS = {
     "softmax": "attn.hook_pattern",
     "mix": "attn.hook_z",
     "out": "hook_attn_out",
+    "resid_pre": "hook_resid_pre",
+    "resid_mid": "hook_resid_mid",
+    "resid_post": "hook_resid_post",
+    "gate": "mlp.hook_pre",
+    "up": "mlp.hook_pre_linear",
+    "hidden": "mlp.hook_post",
+    "down": "hook_mlp_out",
 }
+_OUTSIDE_HOOKS = {"embedding": "hook_embed"}
 
 
 def named_arrays(dump: Dump, steps: Sequence[str], names: str = "native") -> dict[str, NDArray[Any]]:
@@ -50,15 +60,19 @@ def named_arrays(dump: Dump, steps: Sequence[str], names: str = "native") -> dic
             raise UsageError("hf names hold the softmax step only")
         return {"attentions": np.stack([trace.pattern_HTS[None] for trace in dump.layers])}
     if names == "native":
-        return {
+        layers = {
             f"L{trace.layer}.{step}": np.ascontiguousarray(step_array(trace, step))
             for trace in dump.layers
             for step in steps
+            if step not in OUTSIDE
         }
-    hooked = [step for step in steps if step in _HOOKS]
-    if not hooked:
-        raise UsageError(f"tl names have no hook for {', '.join(steps)}; they have: {', '.join(_HOOKS)}")
-    arrays = {}
+        return {**layers, **dump.outside}
+    hooks = _HOOKS if dump.config.architecture.gated else {**_HOOKS, "up": _HOOKS["gate"]}
+    hooked = [step for step in steps if step in hooks]
+    arrays = {hook: dump.outside[name] for name, hook in _OUTSIDE_HOOKS.items() if name in dump.outside}
+    if not hooked and not arrays:
+        known = ", ".join((*_HOOKS, *_OUTSIDE_HOOKS))
+        raise UsageError(f"tl names have no hook for {', '.join(steps)}; they have: {known}")
     for trace in dump.layers:
         for step in hooked:
             values = step_array(trace, step)
@@ -66,7 +80,7 @@ def named_arrays(dump: Dump, steps: Sequence[str], names: str = "native") -> dic
                 values = np.where(trace.mask_TS, values, np.float32(-np.inf))
             elif values.ndim == 3 and step != "softmax":
                 values = values.transpose(1, 0, 2)
-            arrays[f"blocks.{trace.layer}.{_HOOKS[step]}"] = np.ascontiguousarray(values)
+            arrays[f"blocks.{trace.layer}.{hooks[step]}"] = np.ascontiguousarray(values)
     return arrays
 
 

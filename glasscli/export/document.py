@@ -1,6 +1,7 @@
 """A dump as one strict JSON document: no NaN, no infinity, masked scores null."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +14,8 @@ from glasscli.config.model_config import ModelConfig
 from glasscli.export.arrays import describe, named_arrays
 from glasscli.inspect.dump import Dump, SizeError
 from glasscli.inspect.measures import HeadMeasures
-from glasscli.inspect.steps import STEPS, step_array
+from glasscli.inspect.steps import EVERY_STEP, step_array
+from glasscli.inspect.stream_steps import OUTSIDE
 from glasscli.inspect.trace import LayerTrace
 
 MAX_JSON_BYTES = 50_000_000
@@ -24,7 +26,8 @@ def document(dump: Dump, steps: Sequence[str], names: str = "native") -> dict[st
     """The document `glass.attn/1`.
 
     Native: `layers` holds an object a layer, with a `{"shape", "data"}` a step, `summary` (the measures of
-    each head) and `uniform` (those of a head that ignores content). `mask` is true where a query may look.
+    each head) and `uniform` (those of a head that ignores content). `mask` is true where a query may look. `outside`
+    holds the steps that are no layer's.
     Other names: `arrays` holds a `{"shape", "data"}` for each of their keys.
 
     Raises:
@@ -35,7 +38,9 @@ def document(dump: Dump, steps: Sequence[str], names: str = "native") -> dict[st
     if names != "native":
         arrays = named_arrays(dump, steps, names)
         return {**head, "arrays": {name: as_json(values) for name, values in arrays.items()}}
-    return {**head, "layers": [_layer(dump, trace, steps) for trace in dump.layers]}
+    inside = [step for step in steps if step not in OUTSIDE]
+    outside = {"outside": {name: as_json(values) for name, values in dump.outside.items()}} if dump.outside else {}
+    return {**head, "layers": [_layer(dump, trace, inside) for trace in dump.layers], **outside}
 
 
 def check_json_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int, steps: Sequence[str]) -> None:
@@ -45,7 +50,7 @@ def check_json_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: 
         SizeError: it would; a binary file has no such limit.
     """
     layers = f"{n_layers} layer{'s' * (n_layers > 1)}"
-    n_numbers = n_layers * count_numbers(config, n_queries, n_keys, steps)
+    n_numbers = count_numbers(config, n_queries, n_keys, n_layers, steps)
     check_json_numbers(n_numbers, f"{n_queries:,} × {n_keys:,} tokens in {layers}")
 
 
@@ -62,20 +67,12 @@ def check_json_numbers(n_numbers: int, what: str) -> None:
         )
 
 
-def count_numbers(config: ModelConfig, n_queries: int, n_keys: int, steps: Sequence[str]) -> int:
-    """How many numbers `steps` of one layer hold."""
-    sizes = {
-        "head": config.n_heads,
-        "kv_head": config.n_kv_heads,
-        "query": n_queries,
-        "key": n_keys,
-        "side": 2,
-    }
-    total = 0
-    for step in steps:
-        width = config.dim if step == "out" else config.head_dim
-        total += int(np.prod([sizes.get(axis, width) for axis in STEPS[step].axes], dtype=object))
-    return total
+def count_numbers(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int, steps: Sequence[str]) -> int:
+    """How many numbers `steps` hold, in so many layers."""
+    return sum(
+        math.prod(EVERY_STEP[step].shape(config, n_queries, n_keys)) * (1 if step in OUTSIDE else n_layers)
+        for step in steps
+    )
 
 
 def write_json(dump: Dump, path: Path, steps: Sequence[str], names: str) -> None:

@@ -42,7 +42,7 @@ def picture(dump: Dump) -> str:
     width, height = label + max(heads * step_x, 420), 74 + len(dump.layers) * step_y
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" aria-label="attention of {_xml(dump.title)}">',
+        f'role="img" aria-label="attention of {xml(dump.title)}">',
         f"<style>{STYLE}</style>",
         _text(12, 22, f"{dump.title} · softmax · rows read, columns are read"),
         _text(12, 40, _note(dump, pool), "dim"),
@@ -100,17 +100,17 @@ def _map(dump: Dump, trace: LayerTrace, head: int, pool: int, left: int, top: in
                 value = float(values[i, j])
                 cells.append(
                     f'<rect x="{left + j * CELL}" y="{top + i * CELL}" width="{CELL}" height="{CELL}" '
-                    f'fill-opacity="{value:.3g}"><title>{_xml(labels)} {value:.4f}</title></rect>'
+                    f'fill-opacity="{value:.3g}"><title>{xml(labels)} {value:.4f}</title></rect>'
                 )
     return cells
 
 
 def _text(x: int, y: int, text: str, style: str = "") -> str:
     kind = f' class="{style}"' if style else ""
-    return f'<text x="{x}" y="{y}"{kind}>{_xml(text)}</text>'
+    return f'<text x="{x}" y="{y}"{kind}>{xml(text)}</text>'
 
 
-def _xml(text: str) -> str:
+def xml(text: str) -> str:
     """`text` escaped, without characters that XML 1.0 has no place for."""
     return escape(
         "".join(c if c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\ufffe\uffff" else "�" for c in text)

@@ -7,7 +7,8 @@ from pathlib import Path
 from glasscli.csv_cell import cell
 from glasscli.export.document import count_numbers
 from glasscli.inspect.dump import Dump, SizeError
-from glasscli.inspect.steps import STEPS, step_array
+from glasscli.inspect.steps import EVERY_STEP, step_array
+from glasscli.inspect.stream_steps import OUTSIDE
 from glasscli.inspect.trace import LayerTrace
 
 COLUMNS = ("layer", "head", "kv_head", "step", "query", "key", "query_token", "key_token", "value")
@@ -25,19 +26,25 @@ def write_csv(dump: Dump, path: Path, steps: Sequence[str] | None) -> None:
         SizeError: more than ten million lines.
     """
     chosen = tuple(steps or DEFAULT_STEPS)
-    n_rows = len(dump.layers) * count_numbers(dump.config, dump.n_queries, len(dump.tokens), chosen)
+    n_rows = count_numbers(dump.config, dump.n_queries, len(dump.tokens), len(dump.layers), chosen)
     if n_rows > MAX_CSV_ROWS:
         raise SizeError(f"up to {n_rows:,} lines of CSV; the limit is {MAX_CSV_ROWS:,}")
-    vectors = any(not STEPS[step].is_square for step in chosen)
+    vectors = any(not EVERY_STEP[step].is_square for step in chosen)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow((*COLUMNS[:-1], "dim", "value") if vectors else COLUMNS)
-        for trace in dump.layers:
-            for step in chosen:
-                lines = _cells(dump, trace, step) if STEPS[step].is_square else _vectors(dump, trace, step)
-                writer.writerows(
-                    (*line[:-2], line[-2], line[-1]) if vectors else (*line[:-2], line[-1]) for line in lines
-                )
+        for lines in _blocks(dump, chosen):
+            writer.writerows((*line[:-2], line[-2], line[-1]) if vectors else (*line[:-2], line[-1]) for line in lines)
+
+
+def _blocks(dump: Dump, steps: Sequence[str]) -> Iterator[Iterator[tuple[object, ...]]]:
+    """The lines of each step of each layer, then of the steps that are no layer's."""
+    for trace in dump.layers:
+        for step in steps:
+            if step not in OUTSIDE:
+                yield _cells(dump, trace, step) if EVERY_STEP[step].is_square else _vectors(dump, trace, step)
+    for name, values in dump.outside.items():
+        yield _rows(dump, "", name, values[None], dump.start, "")
 
 
 def _cells(dump: Dump, trace: LayerTrace, step: str) -> Iterator[tuple[object, ...]]:
@@ -59,13 +66,15 @@ def _vectors(dump: Dump, trace: LayerTrace, step: str) -> Iterator[tuple[object,
     if step == "cache":
         for name, side in zip(("cache_k", "cache_v"), values, strict=True):
             yield from _rows(dump, trace.layer, name, side, 0, "kv_head")
-    elif step == "out":
+    elif values.ndim == 2:
         yield from _rows(dump, trace.layer, step, values[None], trace.start, "")
     else:
-        yield from _rows(dump, trace.layer, step, values, trace.start, STEPS[step].axes[0])
+        yield from _rows(dump, trace.layer, step, values, trace.start, EVERY_STEP[step].axes[0])
 
 
-def _rows(dump: Dump, layer: int, name: str, values: object, first: int, axis: str) -> Iterator[tuple[object, ...]]:
+def _rows(
+    dump: Dump, layer: int | str, name: str, values: object, first: int, axis: str
+) -> Iterator[tuple[object, ...]]:
     """Lines of an array [heads, positions, dims]; keys and values stand in the columns of the key."""
     for head, vectors in enumerate(values):  # type: ignore[var-annotated, arg-type]
         who = {"head": (head, head // dump.config.group_size), "kv_head": ("", head)}.get(axis, ("", ""))

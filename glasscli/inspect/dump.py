@@ -5,12 +5,13 @@ read. Without a trace a single step takes a faster form (`model.decode`), which 
 with queries × keys, so the size is worked out before anything runs.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glasscli.arrays import Array
 from glasscli.cache.kv_cache import KVCache
 from glasscli.config.model_config import ModelConfig
 from glasscli.errors import CheckpointError, UsageError
@@ -18,6 +19,8 @@ from glasscli.generation.prompts import read_prompt
 from glasscli.inspect.measures import HeadMeasures, measure_heads, uniform_measures
 from glasscli.inspect.steps import STEPS, step_array
 from glasscli.inspect.trace import LayerTrace, Trace, join_steps, row_fields
+from glasscli.model.ops import softmax
+from glasscli.model.places import MODEL_PLACES
 from glasscli.tokenizer.pieces import label_of
 
 if TYPE_CHECKING:
@@ -66,6 +69,8 @@ class Dump:
         chosen: with generated text, the token that each query's step chose.
         weights_hash: SHA-256 of the weight files, where asked for.
         removed: parts that were taken out, see `LoadedModel.removed`.
+        outside: numbers of the model around its layers, by the names of `stream_steps.OUTSIDE`, where asked for: a
+            row a query; of "grad" a row for each query whose next token is known.
     """
 
     model: str
@@ -79,6 +84,7 @@ class Dump:
     chosen: tuple[Token, ...] = ()
     weights_hash: str = ""
     removed: tuple[str, ...] = ()
+    outside: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -110,6 +116,7 @@ def dump_attention(
     layers: Iterable[int],
     *,
     rows: tuple[int, int] | None = None,
+    outside: Sequence[str] = (),
 ) -> Dump:
     """Prefill `prompt` and keep `layers`.
 
@@ -117,6 +124,7 @@ def dump_attention(
         prompt: a text, or token ids.
         rows: only the queries at positions `rows[0]` to `rows[1] − 1`; the tokens before them are read first,
             untraced, and those after them not at all.
+        outside: steps of the model around its layers to keep, see `Dump.outside`.
 
     Raises:
         UsageError: nothing to read, more tokens than the model holds, or a trace larger than 2 GiB.
@@ -129,12 +137,18 @@ def dump_attention(
     cache = loaded.model.new_cache(stop)
     if first:
         loaded.model(ids[:first], cache, last_only=True)
-    trace = _traced(loaded, ids[first:stop], cache, wanted)
-    return replace(_dump(loaded, prompt, ids[:stop], "prefill", first, trace), n_prompt=len(ids))
+    trace = _traced(loaded, ids[first:stop], cache, wanted, outside)
+    dump = _dump(loaded, prompt, ids[:stop], "prefill", first, [trace.layers[layer] for layer in wanted])
+    return replace(dump, n_prompt=len(ids), outside=outside_arrays(outside, [trace], ids[first + 1 :]))
 
 
 def dump_decode(
-    loaded: "LoadedModel", prompt: str | Sequence[int], layers: Iterable[int], new_ids: Sequence[int] = ()
+    loaded: "LoadedModel",
+    prompt: str | Sequence[int],
+    layers: Iterable[int],
+    new_ids: Sequence[int] = (),
+    *,
+    outside: Sequence[str] = (),
 ) -> Dump:
     """Read the last tokens one at a time from the cache, as generation does, and keep `layers`.
 
@@ -152,10 +166,11 @@ def dump_decode(
     cache = loaded.model.new_cache(len(ids))
     if start:
         loaded.model(ids[:start], cache, last_only=True)
-    steps = [_traced(loaded, [token_id], cache, wanted) for token_id in ids[start:]]
-    dump = _dump(loaded, prompt, ids, "decode", start, [join_steps(parts) for parts in zip(*steps, strict=True)])
+    steps = [_traced(loaded, [token_id], cache, wanted, outside) for token_id in ids[start:]]
+    joined = [join_steps([step.layers[layer] for step in steps]) for layer in wanted]
+    dump = _dump(loaded, prompt, ids, "decode", start, joined)
     chosen = tuple(token_of(loaded.tokenizer, token_id) for token_id in new_ids)
-    return replace(dump, n_prompt=start + 1, chosen=chosen)
+    return replace(dump, n_prompt=start + 1, chosen=chosen, outside=outside_arrays(outside, steps, new_ids))
 
 
 def take_rows(dump: Dump, first: int, stop: int) -> Dump:
@@ -168,7 +183,10 @@ def take_rows(dump: Dump, first: int, stop: int) -> Dump:
         parts |= {name: getattr(trace, name)[:, rows, :stop] for name in square}
         parts |= {name: getattr(trace, name)[:, :stop] for name in ("cache_k_KSE", "cache_v_KSE")}
         layers.append(replace(trace, start=first, mask_TS=trace.mask_TS[rows, :stop], **parts))
-    return replace(dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers))
+    outside = {name: array[rows] for name, array in dump.outside.items()}
+    return replace(
+        dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers), outside=outside
+    )
 
 
 def check_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int) -> None:
@@ -210,11 +228,39 @@ def first_not_finite(trace: LayerTrace) -> str | None:
     return None
 
 
-def _traced(loaded: "LoadedModel", ids: Sequence[int], cache: KVCache, layers: Sequence[int]) -> list[LayerTrace]:
-    trace = Trace(layers)
+def outside_arrays(names: Sequence[str], traces: Sequence[Trace], next_ids: Sequence[int]) -> dict[str, Array]:
+    """The arrays of steps around the layers, from traces of one query or more each.
+
+    Args:
+        next_ids: what came after each query, as far as it is known.
+
+    Raises:
+        UsageError: the gradient is wanted, and nothing came after any query.
+    """
+    found: dict[str, Array] = {}
+    for name in names:
+        place = name if name in MODEL_PLACES else "logits"
+        rows: Array = np.concatenate([trace.kept[None, place] for trace in traces])
+        if name == "probs":
+            rows = softmax(rows)
+        elif name == "grad":
+            known = min(len(rows), len(next_ids))
+            if not known:
+                raise UsageError("nothing follows the last token: there is no loss to take a gradient of")
+            rows = softmax(rows[:known])
+            rows[range(known), next_ids[:known]] -= 1
+        found[name] = rows
+    return found
+
+
+def _traced(
+    loaded: "LoadedModel", ids: Sequence[int], cache: KVCache, layers: Sequence[int], outside: Sequence[str] = ()
+) -> Trace:
+    places = {name if name in MODEL_PLACES else "logits" for name in outside}
+    trace = Trace(layers, places=places)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is named afterwards, in `_dump`
-        loaded.model(ids, cache, last_only=True, trace=trace)
-    return [trace.layers[layer] for layer in layers]
+        loaded.model(ids, cache, last_only=not places - {"embedding"}, trace=trace)
+    return trace
 
 
 def _dump(

@@ -11,7 +11,8 @@ Source: Gao et al. 2020, arXiv:2101.00027, section 3.1 (bits per byte).
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from glasscli.errors import UsageError
 from glasscli.inspect.dump import Token, check_size
 from glasscli.inspect.predictions import Guess, guesses_of_rows, log_softmax, ranks_of, tokens_of
 from glasscli.inspect.trace import Edit, Trace
+from glasscli.progress import Progress
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
@@ -138,6 +140,7 @@ def score_text(
     stride: int | None = None,
     n_top: int = 0,
     edit: Edit | None = None,
+    progress: Progress | None = None,
 ) -> TextScore:
     """Score every token of `text` (or of token ids) but the first, which nothing predicts.
 
@@ -148,6 +151,7 @@ def score_text(
         stride: how far each window moves on, 1 to `context` (default: half of it).
         n_top: how many of the likeliest tokens to tell at each place.
         edit: changes the run, see `Trace`; such as an ablation.
+        progress: is told how many bytes of the text are scored.
 
     Raises:
         UsageError: fewer than two tokens, a context the model doesn't have, or a stride past it.
@@ -162,8 +166,12 @@ def score_text(
     if ids[0] not in loaded.tokenizer.special_ids:
         n_bytes -= len(loaded.tokenizer.piece_bytes(ids[0], True))
     reading = _reading(loaded, context, stride)
-    tokens = tuple(_score(loaded, ids, reading, n_top, edit))
-    return TextScore(tokens_of(loaded.tokenizer, ids[:1]), tokens, n_bytes, 1, *reading)
+    tokens: list[ScoredToken] = []
+    with _telling(progress, n_bytes) as tell:
+        for token in _score(loaded, ids, reading, n_top, edit):
+            tokens.append(token)
+            tell(n_bytes * len(tokens) // len(ids))
+    return TextScore(tokens_of(loaded.tokenizer, ids[:1]), tuple(tokens), n_bytes, 1, *reading)
 
 
 def score_stories(
@@ -174,6 +182,7 @@ def score_stories(
     stride: int | None = None,
     n_top: int = 0,
     edit: Edit | None = None,
+    progress: Progress | None = None,
 ) -> TextScore:
     """Score a corpus whose stories are separated by the model's end-of-text mark, each as if alone.
 
@@ -193,18 +202,30 @@ def score_stories(
     reading, n_bytes = _reading(loaded, context, stride), 0
     opening: list[int] = []
     tokens: list[ScoredToken] = []
-    for number, story in enumerate(stories):
-        ids = loaded.encode(story)
-        ids = [*([] if ids[0] in loaded.tokenizer.special_ids else [mark]), *ids, mark]
-        tokens += _score(loaded, ids, reading, n_top, edit, number)
-        opening.append(ids[0])
-        n_bytes += len(story.encode())
+    with _telling(progress, sum(len(story.encode()) for story in stories)) as tell:
+        for number, story in enumerate(stories):
+            ids = loaded.encode(story)
+            ids = [*([] if ids[0] in loaded.tokenizer.special_ids else [mark]), *ids, mark]
+            tokens += _score(loaded, ids, reading, n_top, edit, number)
+            opening.append(ids[0])
+            n_bytes += len(story.encode())
+            tell(n_bytes)
     return TextScore(tokens_of(loaded.tokenizer, opening), tuple(tokens), n_bytes, len(stories), *reading)
 
 
 def has_stories(loaded: "LoadedModel", text: str) -> bool:
     """Whether the model's end-of-text mark is written in `text`, so that `score_stories` should read it."""
     return any(loaded.tokenizer.piece(mark) in text for mark in loaded.config.eos_ids[:1])
+
+
+@contextmanager
+def _telling(progress: Progress | None, n_bytes: int) -> Iterator[Callable[[int], None]]:
+    """What to call with the bytes scored so far."""
+    progress = progress or Progress()
+    try:
+        yield lambda done: progress.moved("scoring", done, n_bytes)
+    finally:
+        progress.over()
 
 
 def _reading(loaded: "LoadedModel", context: int | None, stride: int | None) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from glasscli.config.model_config import ModelConfig
 from glasscli.specs.attention_specs import SlidingAttention
 
 if TYPE_CHECKING:
-    from glasscli.inspect.steps import StepInfo
+    from glasscli.inspect.step_info import StepInfo
 
 WINDOW_MASK = ("glasscli.cache.window", "(back >= 0) & (back < self.size)")
 
@@ -61,7 +61,10 @@ def form_of(config: ModelConfig, layer: int) -> LayerForm:
 
 def missing(config: ModelConfig) -> frozenset[str]:
     """The steps that no layer of this model has."""
-    found = set() if config.architecture.qk_norm else {"q_norm", "k_norm"}
+    row = config.architecture
+    found = set() if row.qk_norm else {"q_norm", "k_norm"}
+    found |= {name for name in ("attn_norm", "attn_post_norm", "ffn_norm", "ffn_post_norm") if name not in row.norms}
+    found |= set() if row.gated else {"gate"}
     if config.attention_softcap is None:
         found.add("softcap")
     if all(rope is None for rope in config.ropes):
@@ -166,7 +169,45 @@ def _out(step: "StepInfo", form: LayerForm) -> dict[str, Any]:
     return {"explanation": step.explanation.replace("It is added to", f"It is {how}, and added to")}
 
 
+def _stream_norm(step: "StepInfo", form: LayerForm) -> dict[str, Any]:
+    """A norm of the stream: which kind, and of what."""
+    config, formula = form.config, step.formula
+    if step.name == "ffn_norm" and config.parallel:
+        formula = formula.replace("resid_mid", "x")
+    if config.architecture.norm == "layer":
+        formula = formula.replace("RMSNorm", "LayerNorm") + " + b"
+    return {"formula": formula}
+
+
+def _added(step: "StepInfo", form: LayerForm) -> dict[str, Any]:
+    """What is added to the stream: normed, or multiplied, where the model does so."""
+    x, part = step.formula.split(" + ")
+    norm = {"out": "attn_post_norm", "down": "ffn_post_norm"}[part]
+    part = norm if norm in form.config.architecture.norms else part
+    factor = form.config.residual_scale
+    return {"formula": f"{x} + {part}" if factor == 1 else f"{x} + {factor:g}·{part}"}
+
+
+def _mlp(step: "StepInfo", form: LayerForm) -> dict[str, Any]:
+    row, config = form.config.architecture, form.config
+    formula = step.formula
+    if step.name == "hidden":
+        name = {"gelu_tanh": "gelu", "silu": "silu"}.get(config.activation, config.activation)
+        formula = f"{name}(gate) · up" if row.gated else f"{name}(up)"
+    if "ffn_norm" not in row.norms:
+        formula = formula.replace("ffn_norm", "x" if config.parallel else "resid_mid")
+    changes: dict[str, Any] = {"formula": formula}
+    if not row.gated and step.name == "up":
+        changes["explanation"] = "{F} detectors, each a direction that the row is compared with. Every token is alone."
+    if not row.gated and step.name == "hidden":
+        changes["explanation"] = "Each number is bent: small or negative ones hardly pass. These are the MLP's neurons."
+    return changes
+
+
 _CHANGES: Mapping[str, Any] = {
+    **dict.fromkeys(("attn_norm", "attn_post_norm", "ffn_norm", "ffn_post_norm"), _stream_norm),
+    **dict.fromkeys(("resid_mid", "resid_post"), _added),
+    **dict.fromkeys(("gate", "up", "hidden", "down"), _mlp),
     **dict.fromkeys(("q", "k", "v"), _project),
     **dict.fromkeys(("q_norm", "k_norm"), _norm),
     **dict.fromkeys(("rope_q", "rope_k"), _rope),

@@ -4,8 +4,7 @@ A glossary: it says what each step is and where our own code computes it, and co
 """
 
 import inspect
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 
 import numpy as np
@@ -14,40 +13,9 @@ from glasscli.arrays import Array, Mask
 from glasscli.config.model_config import ModelConfig
 from glasscli.errors import UsageError
 from glasscli.inspect.step_forms import form_of, missing, specialised
-from glasscli.inspect.trace import LayerTrace
-
-
-@dataclass(frozen=True)
-class StepInfo:
-    """What a step is.
-
-    Attributes:
-        name: what users call it.
-        formula: an equation; `{E}` stands for the width of a head, `{bias}` for a bias where there is one.
-        axes: how its array is indexed. `head` counts query heads, `kv_head` key/value heads, `query` new
-            positions, `key` all positions seen, `dim` numbers of a vector.
-        explanation: two plain sentences.
-        source: module, and a piece of the line there that computes it.
-    """
-
-    name: str
-    formula: str
-    axes: tuple[str, ...]
-    explanation: str
-    source: tuple[str, str]
-
-    @property
-    def is_square(self) -> bool:
-        """Whether it has a number for each query and key."""
-        return "query" in self.axes and "key" in self.axes
-
-    def equation(self, config: ModelConfig) -> str:
-        """The formula with this model's numbers in it."""
-        letter = {"q": "Q", "k": "K", "v": "V", "out": "O"}.get(self.name, "")
-        there = config.out_bias if self.name == "out" else config.qkv_bias
-        bias = f" + b_{letter}" if there and letter else ""
-        return self.formula.format(E=config.head_dim, bias=bias)
-
+from glasscli.inspect.step_info import StepInfo
+from glasscli.inspect.stream_steps import AFTER, BEFORE, OUTSIDE
+from glasscli.inspect.trace import FIELDS, LayerTrace
 
 _ATTENTION = "glasscli.model.attention"
 _BLOCK = "glasscli.model.block"
@@ -164,15 +132,26 @@ STEPS: Mapping[str, StepInfo] = {
             "The heads' results are laid side by side and mixed by W_O into one vector of {D} numbers. It "
             "is added to the token's residual stream.",
             (_BLOCK, 'at("out", linear('),
+            width="D",
         ),
     )
 }
 
 
+# Those of a whole layer, in the order of computing, and those of the model around its layers.
+LAYER_STEPS: Mapping[str, StepInfo] = {**BEFORE, **STEPS, **AFTER}
+EVERY_STEP: Mapping[str, StepInfo] = {**LAYER_STEPS, **OUTSIDE}
+
+
 def steps_of(config: ModelConfig, layer: int = 0) -> Mapping[str, StepInfo]:
-    """The steps that a model has, as one of its layers computes them."""
+    """The steps of attention that a model has, as one of its layers computes them."""
+    return {name: step for name, step in layer_steps(config, layer).items() if name in STEPS}
+
+
+def layer_steps(config: ModelConfig, layer: int = 0) -> Mapping[str, StepInfo]:
+    """All steps of a layer: norms, attention, the residual stream, the MLP."""
     absent, form = missing(config), form_of(config, layer)
-    return {name: specialised(step, form) for name, step in STEPS.items() if name not in absent}
+    return {name: specialised(step, form) for name, step in LAYER_STEPS.items() if name not in absent}
 
 
 def check_step(name: str, config: ModelConfig) -> None:
@@ -183,41 +162,33 @@ def check_step(name: str, config: ModelConfig) -> None:
     """
     find_step(name)
     if name in missing(config):
-        known = ", ".join(steps_of(config))
-        raise UsageError(f"this {config.architecture.model_type} model has no step {name!r}. Steps: {known}.")
+        known = _listed(layer_steps(config))
+        raise UsageError(f"this {config.architecture.model_type} model has no step {name!r}. {known}")
 
 
 def find_step(name: str) -> StepInfo:
-    """The step called `name`.
+    """The step called `name`, of a layer or of the model.
 
     Raises:
         UsageError: there is none; the message lists those there are.
     """
-    if name not in STEPS:
-        raise UsageError(f"no step {name!r}. Steps: {', '.join(STEPS)}.")
-    return STEPS[name]
+    if name not in EVERY_STEP:
+        raise UsageError(f"no step {name!r}. {_listed(LAYER_STEPS)}")
+    return EVERY_STEP[name]
+
+
+def _listed(names: Iterable[str]) -> str:
+    """The steps there are, by where they are."""
+    attention, around = [n for n in names if n in STEPS], [n for n in names if n not in STEPS]
+    places = {"Steps of attention": attention, "around it": around, "of the model": list(OUTSIDE)}
+    return "; ".join(f"{place}: {', '.join(found)}" for place, found in places.items()) + "."
 
 
 def step_array(trace: LayerTrace, name: str) -> Array | Mask:
-    """The numbers of a step, indexed by its `axes`. `cache` stacks keys (0) and values (1)."""
-    fields = {
-        "q": "q_HTE",
-        "k": "k_KTE",
-        "v": "v_KTE",
-        "q_norm": "q_norm_HTE",
-        "k_norm": "k_norm_KTE",
-        "rope_q": "rope_q_HTE",
-        "rope_k": "rope_k_KTE",
-        "scores": "scores_HTS",
-        "softcap": "softcap_HTS",
-        "mask": "mask_TS",
-        "softmax": "pattern_HTS",
-        "mix": "mix_HTE",
-        "out": "out_TD",
-    }
+    """The numbers of a layer's step, indexed by its `axes`. `cache` stacks keys (0) and values (1)."""
     if name == "cache":
         return np.stack([trace.cache_k_KSE, trace.cache_v_KSE])
-    return getattr(trace, fields[find_step(name).name])
+    return getattr(trace, FIELDS[find_step(name).name])
 
 
 def explain(step: StepInfo, config: ModelConfig) -> str:
@@ -230,6 +201,7 @@ def explain(step: StepInfo, config: ModelConfig) -> str:
         H=config.n_heads,
         K=config.n_kv_heads,
         D=config.dim,
+        F=config.ffn_dim,
         row=f"{2 * config.n_kv_heads * config.head_dim:,}",
         group=group,
     )

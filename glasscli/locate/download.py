@@ -1,7 +1,8 @@
 """`hf:org/name`: which files of a model are fetched from the hub, and in which order.
 
-A budget needs config.json alone. For running, the small files come first, so that a model that glass can't run is
-refused before its weights are fetched. What the cache has already is not fetched again.
+A budget needs config.json alone; a GGUF is fetched whole, so for less than a run it must have been named. For running,
+the small files come first, so that a model that glass can't run is refused before its weights are fetched. What the
+cache has already is not fetched again.
 """
 
 import json
@@ -127,6 +128,8 @@ def _gguf_instead(name: HubName, need: Need, progress: Progress) -> Path:
     file = one_gguf(hub.list_files(name.repo), f"{PREFIX}{name}")
     if file is None:
         raise CheckpointError(f"{name}: has neither {need.value[0]} nor a GGUF file on the hub")
+    if need is not Need.model and in_cache(HubName(name.repo, file), need) is None:
+        raise CheckpointError(f"{name}: has no {need.value[0]} on the hub. {PREFIX}{name}/{file} downloads its GGUF")
     return _gguf(HubName(name.repo, file), progress)
 
 

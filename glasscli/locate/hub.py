@@ -56,7 +56,7 @@ def fetch(repo: str, file: str, commit: str | None, progress: Progress) -> Path:
         NotOnHubError, UnreachableError, CheckpointError: as `commit_of`; or the download broke off, or does not fit.
     """
     hub = _package()
-    with _our_errors(repo, file):
+    with _our_errors(repo, file, sent=True):
         try:
             own = "tqdm_class" in signature(hub.hf_hub_download).parameters  # before 1.0 it shows a bar of its own
             bar = {"tqdm_class": _bar(file, progress)} if own else {}
@@ -124,8 +124,12 @@ def _bar(file: str, progress: Progress) -> type:
 
 
 @contextmanager
-def _our_errors(repo: str, file: str) -> Iterator[None]:
-    """Whatever the package raises, as one of our errors that says what to do; its own warnings are not printed."""
+def _our_errors(repo: str, file: str, sent: bool = False) -> Iterator[None]:
+    """Whatever the package raises, as one of our errors that says what to do; its own warnings are not printed.
+
+    Args:
+        sent: whether the hub has answered before, so that silence is a download that broke off.
+    """
     utils = _package().utils
     loud = utils.logging.get_verbosity()
     utils.logging.set_verbosity_error()
@@ -149,12 +153,12 @@ def _our_errors(repo: str, file: str) -> Iterator[None]:
             f"{repo}: {_endpoint()} has no such model, or it is private and needs a token (HF_TOKEN, or: hf auth login)"
         ) from None
     except Exception as error:
-        raise _other(repo, file, error) from None
+        raise _other(repo, file, error, sent) from None
     finally:
         utils.logging.set_verbosity(loud)
 
 
-def _other(repo: str, file: str, error: Exception) -> CheckpointError:
+def _other(repo: str, file: str, error: Exception, sent: bool) -> CheckpointError:
     """An error without a class of its own: a status of HTTP, a broken download, a full disk."""
     what = f"{repo}/{file}" if file else repo
     status = getattr(getattr(error, "response", None), "status_code", None)
@@ -166,7 +170,7 @@ def _other(repo: str, file: str, error: Exception) -> CheckpointError:
         return UnreachableError(f"{what}: {_endpoint()} answers with the status {status}")
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
         return CheckpointError(f"{what}: can't be written to Hugging Face's cache ({error.strerror})")
-    if "Consistency check failed" in str(error) or "peer closed" in str(error):
+    if sent:
         return CheckpointError(f"{what}: the download broke off ({_reason(error)}). Run the same again")
     return UnreachableError(f"{what}: {_endpoint()} can't be reached ({_reason(error)})")
 

@@ -66,9 +66,9 @@ def in_cache(name: HubName, need: Need) -> Path | None:
     snapshot = cached_snapshot(name.repo)
     if snapshot is None:
         return None
-    if not name.file:
-        return serving(snapshot, need, name.repo)
-    path = snapshot / name.file
+    path = snapshot / name.file if name.file else serving(snapshot, need, name.repo)
+    if path is None or path == snapshot:
+        return path
     return file_inside(path.parent, path.name) if os.path.lexists(path) else None
 
 

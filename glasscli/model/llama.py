@@ -78,12 +78,20 @@ class Llama:
         """An empty cache of the user's choice. How many heads share a key is a matter of the weights, not of this.
 
         Raises:
+            ConfigError: as `stores_for`.
+        """
+        return self.new_cache(max_tokens, batch, self.stores_for(choice))
+
+    def stores_for(self, choice: CacheChoice) -> "Mapping[type[CacheSpec], MakeStore]":
+        """What makes the store of each kind of attention, as the user chose.
+
+        Raises:
             ConfigError: the choice can't be for this model (`CacheChoice.check`), or positions that layers turn
                 differently are to be counted anew.
         """
         if choice.renumbered and (set(self.config.ropes) != {self.config.rope} or self.config.rope.grows):
             raise ConfigError("positions can be counted anew only where all layers rotate alike", "rope_parameters")
-        return self.new_cache(max_tokens, batch, chosen_stores(choice, self._turn_by))
+        return chosen_stores(choice, self._turn_by)
 
     def _turn_by(self, rows: Array, by: NDArray[np.intp]) -> Array:
         """Rows [..., T, E] turned forward by so many positions each [T], as the first layer rotates."""

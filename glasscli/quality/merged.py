@@ -6,6 +6,7 @@ what makes sharing cheap. This is the beginning alone.
 Source: Ainslie et al. 2023, arXiv:2305.13245, section 2.1.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,12 +23,37 @@ if TYPE_CHECKING:
 
 
 def merged_model(loaded: "LoadedModel", n_kv_heads: int) -> Llama:
-    """The model of `loaded` with `n_kv_heads` key/value heads; all other weights are shared with it.
+    """The model of `loaded` with `n_kv_heads` key/value heads. It shares all weights but W_Q, W_K and W_V.
 
     Raises:
         ConfigError: that many heads can't be made of those there are, or each has a norm of its own.
     """
     config = loaded.config
+    _check(config, n_kv_heads)
+    specs = tuple(replace(spec, n_kv_heads=n_kv_heads) for spec in config.specs)  # type: ignore[type-var]
+    blocks = tuple(_merged(block, config, n_kv_heads, "kv", 1) for block in loaded.model.weights.blocks)
+    weights = replace(loaded.model.weights, blocks=blocks)
+    return Llama(replace(config, n_kv_heads=n_kv_heads, specs=specs), weights)
+
+
+def partly_merged_model(
+    loaded: "LoadedModel", n_kv_heads: int, layers: Collection[int] | None = None, roles: str = "kv"
+) -> Llama:
+    """As `merged_model`, but in some layers or of keys or values alone.
+
+    The mean stands in the place of each head of its group: the same numbers, though not fewer bytes.
+    """
+    config, weights = loaded.config, loaded.model.weights
+    _check(config, n_kv_heads)
+    times = config.n_kv_heads // n_kv_heads
+    blocks = tuple(
+        _merged(block, config, n_kv_heads, roles, times) if layers is None or layer in layers else block
+        for layer, block in enumerate(weights.blocks)
+    )
+    return Llama(config, replace(weights, blocks=blocks))
+
+
+def _check(config: ModelConfig, n_kv_heads: int) -> None:
     if n_kv_heads < 1 or config.n_kv_heads % n_kv_heads:
         raise ConfigError(
             f"{config.n_kv_heads} key/value heads can't be merged into {n_kv_heads} groups of the same size",
@@ -38,20 +64,23 @@ def merged_model(loaded: "LoadedModel", n_kv_heads: int) -> Llama:
             "keys are normed over all heads at once, with a weight for each: their heads can't be merged",
             "num_key_value_heads",
         )
-    specs = tuple(replace(spec, n_kv_heads=n_kv_heads) for spec in config.specs)  # type: ignore[type-var]
-    merged = replace(config, n_kv_heads=n_kv_heads, specs=specs)
-    weights = loaded.model.weights
-    return Llama(merged, replace(weights, blocks=tuple(_merged(block, config, n_kv_heads) for block in weights.blocks)))
 
 
-def _merged(block: BlockWeights, config: ModelConfig, n_kv_heads: int) -> BlockWeights:
-    """A block whose columns of W_K and W_V, and their biases, are means over groups of heads."""
+def _merged(block: BlockWeights, config: ModelConfig, n_kv_heads: int, roles: str, times: int) -> BlockWeights:
+    """A block's weights with the means of `roles`, each so many times."""
 
-    def columns(array: Array) -> Array:
-        heads = array.reshape(*array.shape[:-1], -1, config.head_dim)
+    def merge(columns: Array) -> Array:
+        heads = columns.reshape(*columns.shape[:-1], -1, config.head_dim)
         q, k, v = np.split(heads, [config.n_heads, config.n_heads + config.n_kv_heads], axis=-2)
-        groups = (x.reshape(*x.shape[:-2], n_kv_heads, -1, config.head_dim).mean(axis=-2) for x in (k, v))
-        return np.concatenate([q, *groups], axis=-2).reshape(*array.shape[:-1], -1)
+        means = [_mean(part, n_kv_heads, times) if role in roles else part for role, part in (("k", k), ("v", v))]
+        joined = np.concatenate([q, *means], axis=-2)
+        return np.ascontiguousarray(joined.reshape(*columns.shape[:-1], -1))
 
-    bias = None if block.qkv_bias is None else columns(block.qkv_bias)
-    return replace(block, qkv=columns(block.qkv), qkv_bias=bias)
+    bias = None if block.qkv_bias is None else merge(block.qkv_bias)
+    return replace(block, qkv=merge(block.qkv), qkv_bias=bias)
+
+
+def _mean(heads: Array, n_groups: int, times: int) -> Array:
+    """Heads [..., K, E] averaged in `n_groups` groups of neighbours: [..., n_groups · times, E]."""
+    groups = heads.reshape(*heads.shape[:-2], n_groups, -1, heads.shape[-1])
+    return np.repeat(groups.mean(axis=-2, dtype=np.float32), times, axis=-2)

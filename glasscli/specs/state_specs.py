@@ -5,7 +5,7 @@ reference implementation fixes it (`state_dtype`, mostly f32 in a bf16 model); N
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 from glasscli.specs.cache_spec import CacheSpec, Tensor
@@ -82,6 +82,9 @@ class Mamba1(StateSpec):
 class Mamba2(StateSpec):
     """State space duality: heads × head_dim × d_state; the convolution also covers B and C of each group.
 
+    `chunk` is how many tokens its kernels take at once, where the config says it: engines that keep states along the
+    way keep them there. It is no part of what a state is.
+
     Source: Dao and Gu 2024, arXiv:2405.21060.
     """
 
@@ -93,6 +96,7 @@ class Mamba2(StateSpec):
     n_groups: int
     kernel: int
     state_dtype: str | None = None
+    chunk: int | None = field(default=None, compare=False, repr=False)
 
     def tensors(self, tokens: int, encoder_tokens: int = 0) -> tuple[Tensor, ...]:
         inner = self.n_heads * self.head_dim

@@ -11,6 +11,8 @@ from glasscli.budget.device_fit import DeviceFit, Load, fit_on, load_of
 from glasscli.budget.device_search import devices_for
 from glasscli.budget.devices import device_named
 from glasscli.budget.fit import capacity
+from glasscli.budget.model_weights import weights_config
+from glasscli.budget.models import find
 from glasscli.budget.overhead import measured, overhead
 from glasscli.budget.request import Request
 from glasscli.budget.subjects import from_config
@@ -47,11 +49,12 @@ def answer(device: str, tokens: int, batch: int = 1, version: str = "0.29", **mo
 @pytest.mark.parametrize("log", LOGS, ids=[log["id"] for log in LOGS])
 def test_vllm_printed_the_same(log: dict[str, Any]) -> None:
     """The bytes are printed to two digits of a GiB: some number of bytes that rounds so must give every other line."""
-    more = {name: log[name] for name in ("tp", "k_dtype", "state_dtype", "options") if name in log}
+    more = {name: log[name] for name in ("tp", "dcp", "k_dtype", "state_dtype", "options") if name in log}
     request, tokens = request_of(config_of(log["config"]), log["tokens"], **more), log["tokens"]
     if "available_gib" not in log:
         own = capacity(request, 0)._replace(n_blocks=log["n_blocks"])
         assert f"{float(own.concurrency):.2f}" == log["concurrency"]
+        assert own.tokens(tokens) == log.get("cache_tokens", own.tokens(tokens))
         return
     middle = Fraction(log["available_gib"])
     steps = [int((middle + Fraction(step, 10_000)) * GIB) for step in range(-50, 50, 2)]
@@ -86,6 +89,17 @@ def test_what_else_an_engine_takes_is_a_range_until_it_is_measured() -> None:
     sure = answer("h100", 8192, taken=measured(2 * GIB))
     assert sure.least == sure.most
     assert sure.least.pool == sure.allowed - sure.weight_bytes - 2 * GIB
+
+
+def test_what_public_logs_show_lies_within_the_range() -> None:
+    """vLLM 0.29 with 0.92 of an RTX 5090: Qwen3-8B left room for 89,040 tokens; Gemma-3-4B took 10.68 GiB (#21489)."""
+    config = weights_config(find("qwen3-8b"))
+    request = request_of(config, 32768)
+    found = fit_on(request, load_of(stored(config), rope_cache_bytes(config, "bf16"), request), device_named("5090"))
+    least, most = (room.capacity.tokens(32768) for room in (found.least, found.most) if room.capacity)
+    assert least <= 89_040 <= most
+    assert overhead("vllm", sees=True).most == int(10.68 * GIB)
+    assert overhead("vllm").most < 5 * GIB
 
 
 def test_whether_it_fits_may_depend_on_the_overhead() -> None:

@@ -1,5 +1,8 @@
 """Rules of vLLM that changed: each against what the version before and the version after printed."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import pytest
 
 from glasscli.budget.engines.vllm.versions import rules_of
@@ -9,7 +12,7 @@ from glasscli.budget.questions import Settings
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 from glasscli.budget.subjects import from_name
-from glasscli.errors import UsageError
+from glasscli.errors import ConfigError, UsageError
 
 GIB = 2**30
 
@@ -78,3 +81,32 @@ def test_the_block_that_stays_empty_is_missing_since_0_26() -> None:
 def test_what_is_no_version_is_refused(version: str) -> None:
     with pytest.raises(UsageError, match="version"):
         rules_of(version)
+
+
+def test_the_share_of_a_device_since_graphs_are_counted() -> None:
+    assert (rules_of("0.20").share, rules_of("0.21.0").share) == (Fraction(9, 10), Fraction(92, 100))
+
+
+def test_a_sequence_is_shared_by_ranks_that_hold_the_same_heads() -> None:
+    """Eight ranks and four key/value heads: each head is on two, so two can share a sequence, and four can't."""
+    both = Settings(tokens=(262144,), engine="vllm", tp=8, dcp=2)
+    alone = Settings(tokens=(262144,), engine="vllm", tp=8)
+    model = from_name("qwen3-235b-a22b", "vllm")
+    assert 2 * both.budget(model).bytes_total == alone.budget(model).bytes_total
+    with pytest.raises(ConfigError, match="2 ranks of 8") as refusal:
+        replace(both, dcp=4).budget(model)
+    assert refusal.value.field == "dcp"
+
+
+@pytest.mark.parametrize("name", ["gemma-3-27b", "qwen3.6-27b", "glm-5"])
+def test_windows_states_and_indexes_are_not_shared_by_ranks(name: str) -> None:
+    with pytest.raises(ConfigError, match="share a sequence") as refusal:
+        Settings(engine="vllm", tp=8, dcp=2).budget(from_name(name, "vllm"))
+    assert refusal.value.field == "engine"
+
+
+def test_only_an_engine_that_can_splits_a_sequence() -> None:
+    with pytest.raises(UsageError, match="vllm does"):
+        Settings(engine="llama.cpp", tp=2, dcp=2).budget(from_name("llama-3.1-8b", "llama.cpp"))
+    with pytest.raises(UsageError, match="does not divide"):
+        Settings(engine="vllm", tp=4, dcp=3).budget(from_name("llama-3.1-8b", "vllm"))

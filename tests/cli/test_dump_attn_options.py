@@ -25,9 +25,8 @@ REFUSED = {
     "--step cache --head 2": "--head 2: step cache has 2 KV heads (0–1). Query head 2 reads KV head 1: --head 1.",
     "--step k --head 9": "--head 9: step k has 2 KV heads (0–1).",
     "--step mask --head 1": "--head 1: step mask is the same for all heads.",
-    "--step values": "no step 'values'. Steps: q, k, v, q_norm, k_norm, rope_q, rope_k, cache, scores, softcap, mask, "
-    "softmax, mix, out.",
-    "--step q_norm": "this llama model has no step 'q_norm'. Steps: q, k, v, rope_q, rope_k, cache, scores, mask,",
+    "--step values": "no step 'values'. Steps of attention: q, k, v, q_norm, k_norm, rope_q, rope_k, cache, scores, ",
+    "--step q_norm": "this llama model has no step 'q_norm'. Steps of attention: q, k, v, rope_q, rope_k, cache, ",
     "--rows 15": "--rows 15: there are positions 0–14.",
     "--rows 7:4": "--rows 7:4: there are positions 0–14.",
     "--rows first": "--rows first: expected last, a position, or a range a:b; there are positions 0–14.",

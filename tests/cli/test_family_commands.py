@@ -64,7 +64,9 @@ def test_every_file(kind: str, ending: str, tmp_path: Path) -> None:
 def test_a_step_that_a_model_has_not_is_refused() -> None:
     ran = glass("dump-attn", "-m", str(family_folder("gpt2")), "--step", "rope_q", PROMPT)
     assert ran.code == 2
-    assert ran.err.startswith("glass: this gpt2 model has no step 'rope_q'. Steps: q, k, v, cache, scores,")
+    assert ran.err.startswith(
+        "glass: this gpt2 model has no step 'rope_q'. Steps of attention: q, k, v, cache, scores,"
+    )
 
 
 def test_blocks_are_for_attention_over_everything() -> None:

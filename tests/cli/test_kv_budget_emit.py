@@ -50,6 +50,13 @@ class TestEmit:
         assert glass(*args).out.endswith("--kv-cache-dtype fp8\n")
         assert glass(*args, "--dtype", "bf16").out.endswith("--kv-cache-dtype bfloat16\n")
 
+    def test_ranks_and_states_are_told(self) -> None:
+        args = ("kv-budget", "--ctx", "8k", "-q", "--emit", "vllm", "--model")
+        shared = glass(*args, "deepseek-v3", "--tp", "8", "--dcp", "8", "--ep").out
+        assert "--tensor-parallel-size 8 --decode-context-parallel-size 8 --enable-expert-parallel" in shared
+        states = glass(*args, "qwen3.6-27b", "--state-dtype", "f16", "-s", "mamba_cache_mode=align").out
+        assert "--mamba-ssm-cache-dtype float16" in states
+
     def test_paths_are_quoted(self, tmp_path: Path) -> None:
         folder = tmp_path / "my model; rm -rf"
         folder.mkdir()
@@ -67,6 +74,10 @@ class TestEmit:
             (("--dp", "2", "--batch", "2", "--emit", "llama.cpp"), "replicas"),
             (("--tp", "2", "--emit", "llama.cpp"), "by layers, not by heads"),
             (("--prefix-shared", "1k", "--batch", "2", "--emit", "llama.cpp"), "prefix"),
+            (("--ep", "--emit", "llama.cpp"), "experts"),
+            (("--state-dtype", "f16", "--emit", "llama.cpp"), "states in f32"),
+            (("--state-dtype", "fp8", "--emit", "vllm"), "no states in fp8"),
+            (("--draft", "llama-3.2-3b", "--emit", "vllm"), "drafting model"),
         ],
     )
     def test_what_cannot_be_told_is_refused(self, args: tuple[str, ...], says: str) -> None:

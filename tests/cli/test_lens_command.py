@@ -75,6 +75,18 @@ def test_the_page_says_what_json_says() -> None:
     assert re.search(rf"Σ of 21 parts = {re.escape(total)} = the difference of the logits of the run, Δ < 1e-06", out)
 
 
+@pytest.mark.parametrize("part", ["3.2", "3.1", "2.3", "mlp 1"])
+def test_without_a_part_it_is_transformer_lens_without_it(part: str) -> None:
+    found = strict(glass("lens", THEIRS["prompt"], *LILY, "--ablate", part, "--json").out)
+    expected = THEIRS["removed"][part][0]
+    assert found["model"]["ablated"] == [part]
+    assert found["lenses"][0]["rows"][-1]["watched"]["logprob"] == pytest.approx(expected, abs=1e-4)
+    assert found["attribution"]["ok"]
+    (gone,) = (share["logit"] for share in found["attribution"]["parts"] if share["part"] == part)
+    assert gone == 0
+    assert f"without {part}" in text_of(glass("lens", THEIRS["prompt"], "--ablate", part))
+
+
 def test_a_row_is_a_model_cut_short() -> None:
     config, ids = settings(vocab_size=257), tiny().encode(PROMPT)
     weights = tensors(config)

@@ -19,6 +19,8 @@ from rich.cells import cell_len
 
 from glasscli.cli.page.scale import SURPRISE, surprise_legend
 from glasscli.cli.page.style import paint
+from glasscli.inspect.ablation import Part, mean_outputs, remove
+from glasscli.inspect.scoring import score_text
 
 TEXT = "one two one two, three"
 CORPUS = "a cat\n<|endoftext|>\n\none dog, é\n<|endoftext|>\n"
@@ -172,6 +174,22 @@ def test_where_a_text_comes_from(tmp_path: Path) -> None:
     assert "can't be read" in refused("--text", str(tmp_path / "none"))
     file.write_bytes(b"a\xff")
     assert "not UTF-8: byte 0xff at offset 1" in refused("--text", str(file))
+
+
+@pytest.mark.parametrize(("ablate", "how"), [("1.2,mlp0", "zero"), ("1.2=mean,mlp0=mean", "mean")])
+def test_a_model_without_parts(ablate: str, how: str) -> None:
+    """The numbers of a run that is edited, where the command changes the weights."""
+    loaded = tiny()
+    parts = [Part(1, 2), Part(0)]
+    means = mean_outputs(loaded, loaded.encode(TEXT), parts) if how == "mean" else None
+    expected = score_text(loaded, TEXT, edit=remove(parts, means))
+    found = document(TEXT, "--ablate", ablate)
+    np.testing.assert_allclose(
+        [token["logprob"] for token in found["tokens"]], [token.logprob for token in expected.tokens], atol=2e-5
+    )
+    assert abs(found["nats"] - document(TEXT)["nats"]) > 0.1
+    assert "without 1.2" in score(TEXT, "--ablate", ablate).out
+    assert "no head 1.9" in refused(TEXT, "--ablate", "1.9")
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def test_only_the_steps_asked_for(tmp_path: Path, ending: str) -> None:
 def test_the_count_of_numbers_is_that_of_the_arrays() -> None:
     dump = tiny_dump()
     for step in STEPS:
-        assert count_numbers(dump.config, 15, 15, (step,)) == step_array(dump.layers[0], step).size
+        assert count_numbers(dump.config, 15, 15, 1, (step,)) == step_array(dump.layers[0], step).size
 
 
 def test_json_past_fifty_megabytes_is_refused() -> None:

@@ -36,12 +36,19 @@ ELSEWHERE = (
         ("budget/engines/vllm/groups", "budget/engines/vllm/rules"),
     ),
     Elsewhere(
+        "inspect/test_stream_steps.py",
+        "the steps around attention with what is true of them, on every family",
+        ("inspect/overview", "inspect/step_info", "inspect/stream_checks"),
+    ),
+    Elsewhere(
         "lesson/test_chapters.py",
         "chapters are told as a whole, each on several models and texts",
         ("lesson/chapters/", "lesson/parts", "lesson/room"),
     ),
     Elsewhere("budget/test_transformers_truth.py", "compared with live caches", ("budget/engines/transformers",)),
     Elsewhere("budget/test_models.py", "tables that the names lead to", ("budget/model_facts", "budget/describe")),
+    Elsewhere("budget/test_vllm_versions.py", "a rule of one version", ("budget/engines/vllm/contexts",)),
+    Elsewhere("cli/test_kv_budget_devices.py", "an answer is what the screen shows", ("budget/device_answer",)),
     Elsewhere("budget/test_devices.py", "the table of devices", ("budget/device_facts",)),
     Elsewhere(
         "budget/test_device_fit.py",

@@ -211,7 +211,8 @@ def test_the_piece_that_finds_a_line_of_code_stands_there_once() -> None:
 
 def test_an_unknown_step_lists_those_there_are() -> None:
     with pytest.raises(
-        UsageError, match="Steps: q, k, v, q_norm, k_norm, rope_q, rope_k, cache, scores, softcap, mask, softmax, mix"
+        UsageError,
+        match="Steps of attention: q, k, v, q_norm, k_norm, rope_q, rope_k, cache, scores, softcap, mask, softmax, mix",
     ):
         find_step("values")
 

@@ -20,6 +20,7 @@ from glasscli.inspect.predictions import (
     ranks_of,
 )
 from glasscli.inspect.scoring import cut_windows, has_stories, score_stories, score_text
+from glasscli.progress import Progress
 
 TEXT = "one two one two, three"
 
@@ -192,3 +193,33 @@ def test_a_perplexity_past_all_numbers_is_infinite() -> None:
     score = score_text(tiny(), TEXT, edit=lambda _, place, x: x * 1e4 if place == "logits" else x)
     assert score.nats_per_token > 710
     assert score.perplexity == math.inf
+
+
+class Told(Progress):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.done: list[int] = []
+        self.ended = 0
+
+    def moved(self, what: str, done: int, total: int | None) -> None:
+        assert (what, total) == ("scoring", len("a catone dog") if self.ended == 1 else len(TEXT) - 1)
+        self.done.append(done)
+
+    def over(self) -> None:
+        self.ended += 1
+
+
+def test_how_far_it_is() -> None:
+    told = Told()
+    score_text(tiny(), TEXT, progress=told)
+    assert told.done == sorted(told.done)
+    assert 0 <= told.done[0] < told.done[-1] < len(TEXT)
+    told.done.clear()
+    score_stories(tiny(), "a cat<|endoftext|>one dog", progress=told)
+    assert told.done == [5, 12]
+    with pytest.raises(UsageError):
+        score_text(tiny(), TEXT, context=8, stride=9, progress=told)
+    with pytest.raises(CheckpointError):
+        score_text(tiny(), TEXT, edit=lambda _, place, x: x * np.nan if place == "logits" else x, progress=told)
+    assert told.ended == 3

@@ -102,7 +102,11 @@ def test_the_only_gguf_and_one_of_several(hub: HubServer, home: Path, tmp_path: 
     folder.mkdir()
     (folder / "tiny.Q8_0.gguf").write_bytes((GGUF / "llama.gguf").read_bytes())
     offered = hub.add(REPO, folder)
+    said = failed(hub, home, "kv-budget", "-m", f"hf:{REPO}")
+    assert said.endswith(f"has no config.json on the hub. hf:{REPO}/tiny.Q8_0.gguf downloads its GGUF\n")
+    assert hub.downloaded() == []
     assert run(hub, home, "info", "-m", f"hf:{REPO}").code == 0
+    assert run(hub, home, "kv-budget", "-m", f"hf:{REPO}").code == 0  # now that it is there
     offered.files["other.gguf"] = offered.files["tiny.Q8_0.gguf"]
     said = failed(hub, home, "info", "-m", f"hf:{REPO}")
     assert said.endswith(f"holds 2 GGUF files; name one as hf:{REPO}/FILE: 'other.gguf', 'tiny.Q8_0.gguf'\n")

@@ -106,6 +106,57 @@ def compare(dump: Dump, theirs: list[dict[str, Any]], rows: slice = slice(None))
             np.testing.assert_allclose(found, expected, atol=CLOSE, rtol=CLOSE, err_msg=where)
 
 
+def stream_of(model: Any, ids: list[int]) -> tuple[list[dict[str, Any]], Any]:
+    """The steps around attention of all layers, by our names, and the logits, for a prefill of `ids`."""
+    import torch
+
+    found: list[dict[str, Any]] = [{} for _ in model.model.layers]
+    hooks = []
+    for layer, seen in zip(model.model.layers, found, strict=True):
+
+        def keep(name: str, seen: dict[str, Any] = seen) -> Any:
+            return lambda _m, _i, result: seen.update({name: (result[0] if result.ndim == 3 else result).numpy()})
+
+        mlp = layer.mlp
+        for module, name in ((layer.input_layernorm, "attn_norm"), (layer.post_attention_layernorm, "ffn_norm"),
+                             (mlp.gate_proj, "gate"), (mlp.up_proj, "up"), (mlp.down_proj, "down")):  # fmt: skip
+            hooks.append(module.register_forward_hook(keep(name)))
+        hooks.append(mlp.down_proj.register_forward_pre_hook(
+            lambda _m, inputs, seen=seen: seen.update(hidden=inputs[0][0].numpy())))  # fmt: skip
+        hooks.append(layer.register_forward_pre_hook(
+            lambda _m, inputs, seen=seen: seen.update(resid_pre=inputs[0][0].numpy())))  # fmt: skip
+        hooks.append(layer.post_attention_layernorm.register_forward_pre_hook(
+            lambda _m, inputs, seen=seen: seen.update(resid_mid=inputs[0][0].numpy())))  # fmt: skip
+        hooks.append(layer.register_forward_hook(
+            lambda _m, _i, result, seen=seen: seen.update(
+                resid_post=(result[0] if isinstance(result, tuple) else result)[0].numpy())))  # fmt: skip
+    with torch.no_grad():
+        logits = model(torch.tensor([ids])).logits[0].numpy()
+    for hook in hooks:
+        hook.remove()
+    return found, logits
+
+
+@pytest.mark.parametrize("kind", ["mha", "gqa", "biases"])
+def test_every_step_around_attention(kind: str) -> None:
+    """The stream, norms and MLP of each layer, the logits, and the gradient that torch's own cross entropy has."""
+    import torch
+
+    ours, theirs = random_model(kind)
+    ids = token_ids(settings(**KINDS[kind]), 40)
+    found, logits = stream_of(theirs, ids)
+    dump = dump_attention(ours, ids, range(3), outside=("logits", "grad"))
+    for trace, layer in zip(dump.layers, found, strict=True):
+        for name, expected in layer.items():
+            where = f"layer {trace.layer} {name}"
+            np.testing.assert_allclose(step_array(trace, name), expected, atol=CLOSE, rtol=CLOSE, err_msg=where)
+    np.testing.assert_allclose(dump.outside["logits"], logits, atol=2e-4, rtol=0)
+    pushed = torch.tensor(logits[:-1], requires_grad=True)
+    torch.nn.functional.cross_entropy(pushed, torch.tensor(ids[1:]), reduction="sum").backward()
+    assert pushed.grad is not None
+    np.testing.assert_allclose(dump.outside["grad"], pushed.grad.numpy(), atol=1e-4, rtol=0)
+
+
 @pytest.fixture(scope="module")
 def shipped() -> tuple[LoadedModel, Any]:
     return load_model(), shipped_reference()

@@ -14,8 +14,10 @@ from safetensors.torch import load_file
 
 from glasscli import load_model
 from glasscli.inspect.probes import probe_heads, probe_uniform, repeat_probes
+from glasscli.inspect.scoring import score_stories
 from glasscli.weights.recipe.average import average, go_on
 from glasscli.weights.recipe.data import IGNORE, Corpus, Story, cut_windows, fill_batches, read_stories
+from glasscli.weights.recipe.evaluate import HeldOut
 from glasscli.weights.recipe.export import choose_dtype, export, greedy, rounded, try_dtypes
 from glasscli.weights.recipe.heads import measure, patterns, told_twice
 from glasscli.weights.recipe.model import Llama, Shape
@@ -196,6 +198,24 @@ def test_transformers_computes_the_exported_model_alike(tmp_path: Path, dtype: s
         torch.testing.assert_close(rounded(model, dtype)(ids), found.logits, rtol=1e-4, atol=1e-4)
         ours = patterns(rounded(model, dtype), ids[0].tolist())
     torch.testing.assert_close(ours, torch.cat(found.attentions), rtol=1e-4, atol=1e-4)
+
+
+def test_glass_scores_what_the_evaluation_scores(tmp_path: Path) -> None:
+    """The same tokens, bytes and nats, a story of several windows included."""
+    torch.manual_seed(1)
+    model = Llama(SHAPE)
+    with torch.no_grad():
+        for param in model.parameters():
+            param.add_(0.2 * torch.randn_like(param))
+    tokenizer = train_tokenizer(STORIES, SHAPE.vocab_size)
+    export(model, tokenizer, tmp_path, "float32")
+    stories = [*STORIES[:3], " ".join(STORIES[3:] * 20)]
+    theirs = HeldOut(stories, tokenizer).score(model)
+    ours = score_stories(load_model(tmp_path), "\n<|endoftext|>\n".join(stories))
+    assert max(token.window for token in ours.tokens) > 1
+    assert (len(ours.tokens), ours.n_bytes) == (theirs.n_tokens, theirs.n_bytes)
+    assert ours.nats == pytest.approx(theirs.nats, rel=1e-5)
+    assert ours.bits_per_byte == pytest.approx(theirs.bits_per_byte, rel=1e-5)
 
 
 def test_the_dtype_is_the_first_that_changes_no_greedy_token() -> None:

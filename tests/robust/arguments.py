@@ -22,6 +22,7 @@ WORDS = (
     "é" * 2000, "🙂", "日本", "x" * 300, "a" * 5000, ".", "..", "/", "~", "%s", "{}", "$(id)", "`id`", "; ls",
     "=", "=1", "a=b", "block_size=0", "block_size=17", "n_ubatch=-1", "kv_unified=maybe", "llama-3.1-8b",
     "llama-3.1-8b,gemma-3-27b", "deepseek-v3", "f16", "q8_0", "fp8", "vllm", "q,softmax", "jacobian",
+    "k=q8_0,v=q4_0", "sinks=4+window=8", "h2o=8,kv-heads=1",
     "<|endoftext|>", "Once upon a time", "The cat saw the dog. The cat",
 )  # fmt: skip
 PLACES = (
@@ -75,8 +76,10 @@ def some_arguments(options: dict[str, list[Any]], rng: Random) -> list[str]:
         args += _given(option, rng)
     if name == "kv-budget" and rng.random() < 0.6:
         args += rng.choice((["--hq", "8"], ["-m", "llama-3.1-8b"], ["--config", "config.json"], ["--config", "-"]))
-    if name in ("generate", "dump-attn", "tokenize") and rng.random() < 0.5:
+    if name in ("generate", "dump-attn", "tokenize", "score", "lens") and rng.random() < 0.5:
         args.append(rng.choice(WORDS))
+    if name == "kv-quality" and rng.random() < 0.8:
+        args += ["--chunks", "1", "--ctx", "16"]
     if name == "generate" and rng.random() < 0.7:
         args += ["-n", "5"]
     return args
@@ -96,7 +99,7 @@ def _given(option: Any, rng: Random) -> list[str]:
         choices = option.metavar.strip("<>").split("|")
     if choices and rng.random() < 0.4:
         return [flag, rng.choice(choices)]
-    if kind.name in ("path", "file") or "--prompts" in flags or "--config" in flags:
+    if kind.name in ("path", "file") or {"--prompts", "--config", "--text"} & {*flags}:
         return [flag, rng.choice(PLACES if rng.random() < 0.9 else WORDS)]
     value = rng.choice(WORDS if rng.random() < 0.8 else PLACES)
     return [f"{flag}={value}"] if flag.startswith("--") and rng.random() < 0.3 else [flag, value]

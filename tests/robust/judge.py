@@ -6,6 +6,7 @@ from collections.abc import Sequence
 # Tabs and newlines may stand in an answer; nothing else below a space, no C1, no change of direction.
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 COLOR = re.compile("\x1b\\[[0-9;]*m")
+OVERWRITTEN = re.compile("(?:\r[ -~█░]*)+\r")  # what a terminal was told of progress, and is gone
 ERROR_LINES = 3  # an error has one or two lines; of wrong usage, a third says where the help is
 
 
@@ -18,6 +19,7 @@ def faults(code: int, out: bytes, err: bytes, args: Sequence[str] = (), terminal
     """
     found = [] if code in (0, 1, 2) else [f"exit code {code}"]
     said = err.decode("utf-8", "replace")
+    said = OVERWRITTEN.sub("", said) if terminal else said
     if b"Traceback" in err or b"panicked" in err:
         found.append("a traceback: " + said.strip().rpartition("\n")[2])
     elif bad := [line for line in said.splitlines() if not line.startswith(("glass: ", "       "))]:

@@ -9,7 +9,7 @@ from glasscli.cli.page.cells import cells, crop, pad
 from glasscli.cli.page.page import Line, Page, add
 from glasscli.cli.page.style import ACCENT, DIM, HEAD, tint
 from glasscli.inspect.dump import Dump
-from glasscli.inspect.steps import STEPS, step_array, steps_of
+from glasscli.inspect.steps import find_step, layer_steps, step_array
 from glasscli.inspect.trace import LayerTrace
 
 _WRITTEN = 10**5  # larger numbers are shown with an exponent
@@ -17,7 +17,7 @@ _WRITTEN = 10**5  # larger numbers are shown with an exponent
 
 def step_numbers(page: Page, dump: Dump, trace: LayerTrace, name: str, heads: Sequence[int]) -> list[Line]:
     """Every number of step `name`: a block a head. `heads` count key/value heads where the step has those."""
-    step, values = steps_of(dump.config, trace.layer)[name], step_array(trace, name)
+    step, values = layer_steps(dump.config, trace.layer)[name], step_array(trace, name)
     shape = " × ".join(str(n) for n in values.shape)
     title = f"{name} = {step.equation(dump.config)} · {shape} ({', '.join(step.axes)})"
     title += " · before the mask" if name in ("scores", "softcap") else ""
@@ -41,7 +41,7 @@ def _blocks(
     dump: Dump, name: str, values: NDArray[np.generic], heads: Sequence[int]
 ) -> list[tuple[str, int | None, NDArray[np.generic]]]:
     """The matrices of a step, each with a heading and the key/value head it belongs to."""
-    axes, group = STEPS[name].axes, dump.config.group_size
+    axes, group = find_step(name).axes, dump.config.group_size
     if axes[0] == "head":
         return [(f"head {head} · kv {head // group}", head // group, values[head]) for head in heads]
     if axes[0] == "kv_head":

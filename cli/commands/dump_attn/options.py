@@ -40,8 +40,9 @@ class Overflow(StrEnum):
 
 
 STEP = (
-    "The numbers of a step: q k v rope_q rope_k cache scores mask softmax mix out, or jacobian. "
-    "In files: only these steps (q,softmax)."
+    "The numbers of a step: q k v rope_q rope_k cache scores mask softmax mix out, or jacobian; around attention "
+    "resid_pre attn_norm resid_mid ffn_norm gate up hidden down resid_post; of the model embedding final_norm logits "
+    "probs grad. In files: only these steps (q,softmax)."
 )
 
 
@@ -82,6 +83,9 @@ class Options:
         WhatIf | None,
         option("--what-if", "The layer without its causal mask, or without 1/√head_dim.", Group.view),
     ] = None
+    overview: Annotated[
+        bool, option("--overview", "The whole model, a line a place: size, checks, what it would say.", Group.view)
+    ] = False
     heads: Annotated[
         bool, option("--heads", "All heads of all layers, measured on the text and on a probe.", Group.view)
     ] = False
@@ -136,6 +140,7 @@ class Options:
             "--step jacobian": self.jacobian,
             "--what-if": self.what_if is not None,
             "--heads": self.heads,
+            "--overview": self.overview,
             "--explain": self.explain,
             "--blocked": self.blocked,
         }
@@ -178,14 +183,15 @@ class Options:
         """Options that the chosen screen has no use for, and whether they were given."""
         if view is None:
             return {}
+        whole = view in ("--heads", "--overview")  # of all layers, and of the whole prompt
         unused = {
             f"-o {self.output}": self.output is not None,
-            "--decode": self.decode and view == "--heads",
-            "--new": bool(self.n_new) and view == "--heads",
-            "--rows": self.rows is not None and view == "--heads",
-            "--head": self.head is not None and view in ("--heads", "--explain", "--blocked"),
-            "--layer": self.layer is not None and view == "--heads",
-            "--all": self.all_layers and view == "--heads",
+            "--decode": self.decode and whole,
+            "--new": bool(self.n_new) and whole,
+            "--rows": self.rows is not None and whole,
+            "--head": self.head is not None and view in ("--heads", "--overview", "--explain", "--blocked"),
+            "--layer": self.layer is not None and whole,
+            "--all": self.all_layers and whole,
             "--names": self.names != "native",
             "--step": bool(self.steps) and not self.jacobian and not (self.blocked and self.steps == ("softmax",)),
             "--scale log": self.log and self.what_if is None,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from glasscli.config.model_config import ModelConfig
 from glasscli.errors import UsageError
-from glasscli.inspect.steps import STEPS
+from glasscli.inspect.steps import find_step
 
 
 def pick_layers(text: str | None, everything: bool, config: ModelConfig) -> list[int]:
@@ -22,7 +22,7 @@ def pick_heads(text: str | None, step: str | None, config: ModelConfig) -> list[
     Raises:
         UsageError: there is no such head; where a key/value head is meant, it says which one a query head reads.
     """
-    axes = STEPS[step].axes if step is not None else ("head",)
+    axes = find_step(step).axes if step is not None else ("head",)
     if "head" not in axes and "kv_head" not in axes:
         if text is not None:
             raise UsageError(f"--head {text}: step {step} is the same for all heads.")

@@ -18,6 +18,7 @@ from glasscli.export.document import check_json_size, document
 from glasscli.generation.prompts import ContextError, Overflow, read_prompt
 from glasscli.inspect.dump import Dump, SizeError, dump_attention, dump_decode, take_rows
 from glasscli.inspect.steps import check_step, find_step, steps_of
+from glasscli.inspect.stream_steps import OUTSIDE
 
 DEMO = "The cat saw the dog. The cat"  # a repeat, so that dup and induct have something to measure
 
@@ -40,6 +41,11 @@ def run_dump(options: Options) -> None:
     loaded = ablated(loaded, options.ablate, lambda: ids)
     if options.heads:
         show_census(options, loaded, text, ids)
+        return
+    if options.overview:
+        from glasscli.cli.commands.dump_attn.overview_screen import show_overview
+
+        show_overview(options, loaded, text, ids)
         return
     if options.jacobian and options.rows is None and not options.decode:
         options = replace(options, rows="last")
@@ -102,12 +108,13 @@ def make_dump(
     options: Options, loaded: LoadedModel, text: str, ids: Sequence[int], layers: Sequence[int], new_ids: Sequence[int]
 ) -> Dump:
     """Run the prompt, its last step, or the steps of new tokens."""
+    outside = [step for step in options.steps if step in OUTSIDE]
     if options.decode or new_ids:
-        dump = dump_decode(loaded, ids, layers, new_ids)
+        dump = dump_decode(loaded, ids, layers, new_ids, outside=outside)
         if options.rows is not None:
             dump = take_rows(dump, *pick_rows(options.rows, dump.start, len(dump.tokens)))
     else:
-        dump = dump_attention(loaded, ids, layers, rows=pick_rows(options.rows, 0, len(ids)))
+        dump = dump_attention(loaded, ids, layers, rows=pick_rows(options.rows, 0, len(ids)), outside=outside)
     return replace(dump, prompt=text)
 
 

@@ -9,12 +9,14 @@ from glasscli.cli.commands.dump_attn.heads_screen import explain_screen
 from glasscli.cli.commands.dump_attn.layer_screen import head_screen, header, layer_maps, layer_screen, prompt_lines
 from glasscli.cli.commands.dump_attn.numbers import step_numbers
 from glasscli.cli.commands.dump_attn.options import Options
+from glasscli.cli.commands.dump_attn.outside_screen import show_outside
 from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_jacobian_heads
 from glasscli.cli.commands.dump_attn.whatif_screen import blocked_screen, jacobian_screen, what_if_screen
 from glasscli.cli.page.cells import join_fitting
 from glasscli.cli.page.page import Line, Page
 from glasscli.cli.page.style import DIM
 from glasscli.inspect.dump import Dump, SizeError, check_size, dump_attention
+from glasscli.inspect.stream_steps import OUTSIDE
 from glasscli.inspect.trace import LayerTrace
 
 
@@ -25,6 +27,13 @@ def show(options: Options, loaded: LoadedModel, dump: Dump, steps: Sequence[str]
     if options.blocked:
         page.show([*prompt_lines(page, dump, demo), *blocked_screen(page, dump, dump.layers)])
         return
+    inside = [name for name in steps if name not in OUTSIDE]
+    if len(inside) < len(steps) and options.view is None:
+        show_outside(page, dump, loaded, demo)
+        if not inside:
+            return
+        steps = inside
+        page.show([[]])
     prefill = _prefill(loaded, dump) if dump.mode == "decode" and options.view is None and not steps else {}
     for i, trace in enumerate(dump.layers):
         lines: list[Line] = [[]] if i else []

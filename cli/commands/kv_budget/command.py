@@ -1,6 +1,7 @@
 """`glass kv-budget`: how big is the KV cache? Parse, ask the library, show."""
 
 import shlex
+from dataclasses import replace
 
 from glasscli.budget.answers import Answer, answer
 from glasscli.budget.emit import command_line
@@ -10,7 +11,7 @@ from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import Heads, Subject, from_config, from_name
 from glasscli.budget.sweep import curve, spaced
 from glasscli.cli import console
-from glasscli.cli.commands.kv_budget import data, parse
+from glasscli.cli.commands.kv_budget import data, fit_parse, parse
 from glasscli.cli.commands.kv_budget.compare_screen import compare_screen, list_screen
 from glasscli.cli.commands.kv_budget.heads_screen import HeadsShown, heads_screen
 from glasscli.cli.commands.kv_budget.model_screen import model_screen
@@ -33,6 +34,8 @@ Examples:
   glass kv-budget --config path/to/config.json --budget 24GiB --batch 4
   glass kv-budget --config model-Q4_K_M.gguf --ctx 32k
   glass kv-budget --model deepseek-v3 --engine vllm --tp 8 --batch 64
+  glass kv-budget --model llama-3.1-8b --gpu rtx-4090 --ctx 16k --users 2
+  glass kv-budget --model qwen3-32b --users 40 --ctx 32k
   glass kv-budget --compare llama-2-70b,llama-3.1-70b,gemma-3-27b --sweep
   glass kv-budget --model llama-3.1-8b --k-dtype q8_0 --v-dtype q4_0 --emit llama.cpp"""
 
@@ -52,15 +55,22 @@ def answer_to(options: Options) -> int:
     """Answer what was asked; the exit code."""
     options = with_environment(options)
     parse.check(options)
+    fit_parse.check(options)
     if options.list_models:
         return run_list(options)
-    settings = parse.settings(options)
+    settings = parse.settings(fit_parse.with_engine(options))
+    if options.draft is not None:
+        settings = replace(settings, draft=subject_of(options.draft, settings.engine, options.quiet))
     if options.hq is not None:
         return run_heads(options, settings, parse.heads(options))
     if options.compare is not None:
         return run_compare(options, settings)
     name = options.config or options.model or ""
     subject = subject_of(name, settings.engine, options.quiet, file=options.config is not None)
+    if fit_parse.asks_of_devices(options):
+        from glasscli.cli.commands.kv_budget.fit_run import run_devices
+
+        return run_devices(options, settings, subject)
     return run_model(options, parse.shortened(options, settings, subject), subject)
 
 

@@ -64,7 +64,8 @@ def _kinds(page: Page, answer: Answer) -> list[Line]:
         for line in found
     ]
     sums = (budget.bytes_per_token, budget.bytes_per_sequence_constant, budget.bytes_total)
-    total = [f"{answer.subject.layout.n_layers:,}", "total", "", *map(_dashed, sums)]
+    drafts = budget.request.draft_layers + (budget.request.draft.n_layers if budget.request.draft is not None else 0)
+    total = [f"{answer.subject.layout.n_layers + drafts:,}", "total", "", *map(_dashed, sums)]
     headers = ["layers", "kind", "a layer holds", "per token", "constant", _at(answer)]
     cells = [*rows, total] if len(rows) > 1 else rows
     if table := page.table(headers, cells, left=(1, 2), sections=(len(rows) - 1,)):

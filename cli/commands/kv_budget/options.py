@@ -42,6 +42,12 @@ MODEL = (
 )
 TOKENS = "Tokens held per sequence; 8k = 8192 [default: 1k,8k,32k,128k, or what the model was made for]."
 DTYPE = "Of K and V: f16, bf16, fp8, q8_0, q4_0 … [default: the model's, f16 with --hq]."
+DCP = "Ranks of --tp that share a sequence's tokens (decode context parallel)."
+GPU = "Do weights, cache and the rest fit? h100, 8xh100, rtx-4090, m3-max-128, 24GiB …"
+USERS = "Sequences held at once, as --batch. Without --gpu: which devices serve them?"
+UTILIZATION = "The engine's share of a device, like 0.9 [default: its own]."
+OVERHEAD = "What else an engine takes of one [default: a range, from public logs]."
+AVAILABLE = "What the engine's log says is left for the cache on one device."
 BANDWIDTH = "Memory bandwidth per rank, for the time of a step [default: 3.35TB/s]."
 
 
@@ -76,8 +82,15 @@ class Options:
     dtype: Annotated[str | None, text("--dtype", "TYPE", DTYPE, Group.size)] = None
     k_dtype: Annotated[str | None, text("--k-dtype", "TYPE", "Of K alone.", Group.size)] = None
     v_dtype: Annotated[str | None, text("--v-dtype", "TYPE", "Of V alone.", Group.size)] = None
+    state_dtype: Annotated[
+        str | None, text("--state-dtype", "TYPE", "Of recurrent states [default: the engine's].", Group.size)
+    ] = None
     encoder_tokens: Annotated[
         str | None, text("--encoder-tokens", "N", "Encoder length, for encoder-decoder models.", Group.size)
+    ] = None
+    draft: Annotated[
+        str | None,
+        text("--draft", "MODEL", "A model that drafts tokens: a name, or a path like --config's.", Group.size),
     ] = None
     prefix_shared: Annotated[
         str | None, text("--prefix-shared", "N", "Tokens all sequences share, counted once.", Group.size)
@@ -99,13 +112,24 @@ class Options:
     tp: Annotated[str, text("--tp", "N", "Tensor-parallel ranks.", Group.engine)] = "1"
     pp: Annotated[str, text("--pp", "N", "Pipeline stages.", Group.engine)] = "1"
     dp: Annotated[str, text("--dp", "N", "Data-parallel replicas, which split the batch.", Group.engine)] = "1"
+    dcp: Annotated[str, text("--dcp", "N", DCP, Group.engine)] = "1"
+    ep: Annotated[bool, option("--ep", "Spread experts whole over the ranks.", Group.engine)] = False
+
+    gpu: Annotated[str | None, text("--gpu", "NAME|SIZE", GPU, Group.device)] = None
+    num: Annotated[
+        str | None, text("--num", "N", "How many there are, all alike [default: as many as ranks].", Group.device)
+    ] = None
+    users: Annotated[str | None, text("--users", "N", USERS, Group.device)] = None
+    utilization: Annotated[str | None, text("--utilization", "SHARE", UTILIZATION, Group.device)] = None
+    overhead: Annotated[str | None, text("--overhead", "SIZE", OVERHEAD, Group.device)] = None
+    available: Annotated[str | None, text("--available", "SIZE", AVAILABLE, Group.device)] = None
 
     budget: Annotated[str | None, text("--budget", "SIZE", "What fits into 24GiB (or 80GB) per rank?", Group.size)] = (
         None
     )
-    require_fit: Annotated[bool, option("--require-fit", "Exit 1 if it does not fit into --budget.", Group.output)] = (
-        False
-    )
+    require_fit: Annotated[
+        bool, option("--require-fit", "Exit 1 if it does not fit (--budget, --gpu).", Group.output)
+    ] = False
     bandwidth: Annotated[str | None, text("--bandwidth", "RATE", BANDWIDTH, Group.size)] = None
     emit: Annotated[
         str | None, engine_name("--emit", servers, "The plan as that engine's command line.", Group.output)

@@ -85,8 +85,8 @@ def check(options: Options) -> None:
             raise UsageError(f"{name} belongs to --hq and --hkv; {given[0]} brings its own")
     if options.dtype is not None and options.k_dtype is not None and options.v_dtype is not None:
         raise UsageError("--dtype sets both K and V; leave it out beside --k-dtype and --v-dtype")
-    if options.require_fit and options.budget is None:
-        raise UsageError("--require-fit needs --budget, like --budget 24GiB")
+    if options.require_fit and not (options.budget or options.gpu or options.available or options.users):
+        raise UsageError("--require-fit needs --budget, like --budget 24GiB, or a device, like --gpu h100")
     for forms in APART:
         chosen = [name for name in forms if given_forms(options)[name]]
         if len(chosen) > 1:
@@ -127,14 +127,17 @@ def settings(options: Options) -> Settings:
     encoder = options.encoder_tokens
     return Settings(
         tokens=tokens or CONTEXTS,
-        batch=count("--batch", options.batch),
+        batch=count("--users", options.users) if options.users else count("--batch", options.batch),
         k_dtype=dtype("--k-dtype", options.k_dtype) or both,
         v_dtype=dtype("--v-dtype", options.v_dtype) or both,
+        state_dtype=dtype("--state-dtype", options.state_dtype),
         engine=engine(options),
         encoder_tokens=None if encoder is None else 0 if encoder == "0" else count("--encoder-tokens", encoder),
         tp=count("--tp", options.tp, most=65536),
         pp=count("--pp", options.pp, most=65536),
         dp=count("--dp", options.dp, most=10**9),
+        dcp=count("--dcp", options.dcp, most=65536),
+        ep=options.ep,
         prefix_shared=0 if options.prefix_shared in (None, "0") else count("--prefix-shared", options.prefix_shared),
         options=engine_settings(options),
     )

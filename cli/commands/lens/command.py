@@ -1,6 +1,5 @@
 """`glass lens`: check what was asked, read the stream, show it."""
 
-from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.commands.lens.options import Options
 from glasscli.cli.console import note, write_json
@@ -19,7 +18,9 @@ to the logit, which is checked. What later parts make of it is counted as theirs
 Examples:
   glass lens "Once upon a time there was a little girl named Lily. One day,"
   glass lens --token Lily --not she
-  glass lens --rows 8:14
+  glass lens --token Lily --ablate 3.2
+  glass lens --rows :
+  glass lens --rows 8:14 --token Lily
   glass lens "The cat sat on the" --json --top 10
 """
 DEMO = "Once upon a time there was a little girl named Lily. One day,"
@@ -29,6 +30,7 @@ def run(options: Options) -> int:
     """Show what each layer would say; the exit code."""
     options.check()
     pin_threads(options.model, options.quiet)
+    from glasscli.cli.ablated import ablated
     from glasscli.cli.commands.dump_attn.pick import pick_rows
     from glasscli.cli.guesses import named_token
     from glasscli.cli.models import load
@@ -43,8 +45,6 @@ def run(options: Options) -> int:
         note(remark)
     ids = read_prompt(loaded, text, parse_special=options.special).token_ids
     loaded = ablated(loaded, options.ablate, lambda: ids)
-    if loaded.removed and not options.quiet:
-        note(without_words(loaded.removed))
     positions = range(*pick_rows(options.rows, 0, len(ids)))
     token, minus = named_token(loaded, "--token", options.token), named_token(loaded, "--not", options.minus)
     if minus is not None and len(positions) > 1:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from glasscli.checkpoint.load import LoadedModel
+from glasscli.cli.ablated import without_words
 from glasscli.cli.commands.dump_attn.layer_screen import text_lines
 from glasscli.cli.commands.lens.options import Options
 from glasscli.cli.commands.lens.parts import parts_lines
@@ -23,14 +24,14 @@ NAMES = {"embedding": "embedding", "resid_mid": "attention", "resid_post": "MLP"
 def show(options: Options, loaded: LoadedModel, text: str, lenses: Sequence[Lens], found: Attribution | None) -> None:
     """Print the page."""
     page = Page.of_stdout(options.color)
-    head = page.listed(
-        ("what each layer would say", f"{loaded.config.n_layers} layers", where(page, lenses)), "  ", HEAD
-    )
+    title = ["what each layer would say", f"{loaded.config.n_layers} layers", where(page, lenses)]
+    title += [without_words(loaded.removed)] if loaded.removed else []
+    head = page.listed(title, "  ", HEAD)
     head += text_lines(page, text, len(lenses[0].tokens), options.prompt is None)
     body = rows_table(page, lenses[0]) if len(lenses) == 1 else grid(page, lenses)
     page.show(spaced(head, [*body, legend(page)], [] if found is None else parts_lines(page, found)))
     if page.terminal and not options.quiet:
-        page.show([[], [(hint(page, options), DIM)]])
+        page.show([[], [(hint(page, options, lenses), DIM)]])
 
 
 def where(page: Page, lenses: Sequence[Lens]) -> str:
@@ -102,13 +103,16 @@ def grid_cell(page: Page, row: LensRow, width: int) -> Span:
     return " " + pad(f"{label} {probability(best.p, 2)}", width), WEIGHT.style(best.p)
 
 
-def hint(page: Page, options: Options) -> str:
-    """One line of what to try next."""
+def hint(page: Page, options: Options, lenses: Sequence[Lens]) -> str:
+    """One line of what to try next, with words that the model thinks of here."""
+    guesses = [guess.token for guess in lenses[-1].rows[-1].top]
+    words = [t.text.strip() for t in guesses if t.text and t.text[:1] == " " and t.text[1:].isalpha()]
+    a, b = [*words, "WORD", "WORD"][:2]
     ideas = [
-        ("--token Lily --not she (who speaks for it)", options.token is None),
+        (f"--token {a} --not {b} (who speaks for it)", options.token is None),
         ("--not WORD", options.token is not None and options.minus is None),
-        ("--rows 8:14", options.rows == "last"),
+        ("--rows : (after every token)", options.rows == "last" and options.minus is None),
         ("--top 8", True),
         ("--json", True),
     ]
-    return join_fitting(" try", (text for text, fits in ideas if fits), page.width)
+    return join_fitting(" try", (page.safe(text) for text, fits in ideas if fits), page.width)

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glasscli.cli.ablated import ablated, without_words
+from glasscli.cli.ablated import ablated
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.commands.score.options import Options
 from glasscli.cli.console import is_terminal, note, use_color, write_json
@@ -27,6 +27,7 @@ Examples:
   glass score --text story.txt --show colour
   glass score --text stories.txt --ctx 512 --stride 256
   glass score --text notes.txt --json --logprobs 3
+  glass score --text notes.txt --ablate 3.2
 """
 
 
@@ -38,8 +39,7 @@ def run(options: Options) -> int:
 
     source, text = read_text(options)
     loaded = load(options.model, quiet=options.quiet)
-    loaded = ablated(loaded, options.ablate, lambda: loaded.encode(text))
-    score = score_of(loaded, text, options)
+    loaded, score = score_of(loaded, text, options)
     if not options.quiet:
         for remark in notes(loaded, options):
             note(remark)
@@ -54,7 +54,7 @@ def run(options: Options) -> int:
     else:
         from glasscli.cli.commands.score.show import show
 
-        show(score, source, options, loaded.tokenizer.special_ids)
+        show(loaded, score, source, options)
     return 0
 
 
@@ -69,18 +69,28 @@ def read_text(options: Options) -> tuple[str, str]:
     return "", prompt_text(options.text)
 
 
-def score_of(loaded: "LoadedModel", text: str, options: Options) -> "TextScore":
-    """The text as one, or story by story."""
+def score_of(loaded: "LoadedModel", text: str, options: Options) -> "tuple[LoadedModel, TextScore]":
+    """The model that was asked for, and the text as one or story by story."""
+    from glasscli.cli.models import Bar
     from glasscli.inspect.scoring import has_stories, score_stories, score_text
 
     split = has_stories(loaded, text) if options.split is None else options.split
+    loaded = ablated(loaded, options.ablate, lambda: loaded.encode(text, parse_special=split))
     score = score_stories if split else score_text
-    return score(loaded, text, context=options.context, stride=options.stride, n_top=options.n_top)
+    found = score(
+        loaded,
+        text,
+        context=options.context,
+        stride=options.stride,
+        n_top=options.n_top,
+        progress=Bar(options.quiet),
+    )
+    return loaded, found
 
 
 def notes(loaded: "LoadedModel", options: Options) -> list[str]:
     """What should be known beside the answer."""
-    said = [*loaded.notes, *([without_words(loaded.removed)] if loaded.removed else [])]
+    said = list(loaded.notes)
     if options.text is not None and is_file(options.text):
         said.append(f"{options.text!r} was scored as a text; there is a file of that name: --text {options.text}")
     if options.tinted and not use_color(options.color):

@@ -1,8 +1,10 @@
 """A score for people: a row a token, the text tinted, or the sums of a long text."""
 
 import math
-from collections.abc import Container
+from collections.abc import Sequence
 
+from glasscli.checkpoint.load import LoadedModel
+from glasscli.cli.ablated import without_words
 from glasscli.cli.commands.score.options import Options, Show
 from glasscli.cli.commands.score.sums import sums_lines
 from glasscli.cli.commands.score.table import table
@@ -16,27 +18,29 @@ from glasscli.inspect.scoring import TextScore
 MAX_ROWS = 64  # tokens that are still read, not scrolled past
 
 
-def show(score: TextScore, source: str, options: Options, marks: Container[int]) -> None:
-    """Print what was asked for, and what the whole comes to. `marks` are tokens that stand for no text."""
+def show(loaded: LoadedModel, score: TextScore, source: str, options: Options) -> None:
+    """Print what was asked for, and what the whole comes to."""
+    how = [source] if source else []
+    how += [without_words(loaded.removed)] if loaded.removed else []
     page = Page.of_stdout(options.color)
     rows = options.show is Show.probs or (options.show is None and len(score.tokens) <= MAX_ROWS)
     if options.tinted:
-        show_tinted(page, score, marks, options.quiet)
-        lines = [[], *totals(page, score), *about(page, score, source)]
+        show_tinted(page, score, loaded.tokenizer.special_ids, options.quiet)
+        lines = [[], *totals(page, score), *about(page, score, how)]
     elif rows:
-        lines = spaced(table(page, score), [*totals(page, score), *about(page, score, source)])
+        lines = spaced(table(page, score), [*totals(page, score), *about(page, score, how)])
     else:
-        lines = spaced([*about(page, score, source), *totals(page, score)], sums_lines(page, score))
+        lines = spaced([*about(page, score, how), *totals(page, score)], sums_lines(page, score))
     page.show(lines)
     if page.terminal and not options.quiet:
         page.show([[], [(hint(page, options, rows), DIM)]])
 
 
-def about(page: Page, score: TextScore, source: str) -> list[Line]:
+def about(page: Page, score: TextScore, how: Sequence[str]) -> list[Line]:
     """What was scored, and how it was read."""
     n_windows = len({(token.text, token.window) for token in score.tokens})
     mark = page.label(score.opening[0].raw)
-    parts = [source] if source else []
+    parts = [*how]
     if score.n_texts > 1:
         parts.append(f"{score.n_texts:,} stories, each alone between two {mark}")
     else:
@@ -52,8 +56,8 @@ def totals(page: Page, score: TextScore) -> list[Line]:
     items += [f"{score.nats_per_token:.4f} nats a token", f"perplexity {large(score.perplexity)}"]
     if score.bits_per_byte is not None:
         items.append(f"{score.bits_per_byte:.4f} bits a byte")
-    items.append(f"{100 * score.top1_share:.0f} % were the likeliest")
-    return page.flow(" ", items, HEAD, gap=3)
+    items.append(f"{100 * score.top1_share:.0f} % of rank 1")
+    return page.flow(" ", items, HEAD, gap=2)
 
 
 def large(value: float) -> str:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from glasscli.dtypes import dtype_named, row_bytes
 from glasscli.errors import ConfigError, UsageError
@@ -95,6 +95,8 @@ class Engine(ABC):
         options: its settings, by their own names.
         other_dtypes: what else it could keep keys and values in, for comparison.
         strict: settings under which it decides whether something fits, where it counts more then.
+        spread: how it splits a model over devices where nobody says how: tensor-parallel ranks, pipeline stages.
+        splits_contexts: whether ranks can each keep a part of a sequence's tokens.
         dtypes: what it keeps this request in.
     """
 
@@ -103,6 +105,8 @@ class Engine(ABC):
     options: ClassVar[Mapping[str, Option]]
     other_dtypes: ClassVar[tuple[str, ...]]
     strict: ClassVar[Mapping[str, Any]] = {}
+    splits_contexts: ClassVar[bool] = False
+    spread: ClassVar[Literal["tp", "pp"]] = "tp"
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         """A subclass goes on from here: pages, rules. Raises ConfigError for what the engine has no rule for."""
@@ -134,6 +138,11 @@ class Engine(ABC):
     def kept_empty(self, counts: Mapping[CacheSpec, int]) -> int:
         """Bytes of a stage's pool that no request gets, given its layers of each part."""
         return 0
+
+    @property
+    def share(self) -> Fraction:
+        """The share of a device that it takes unless told otherwise: all of it."""
+        return Fraction(1)
 
     def idle(self, counts: Mapping[CacheSpec, int], size: Mapping[CacheSpec, int]) -> tuple[str, ...]:
         """Lines about what it sets aside and does not use, given the layers of each part and the bytes of one."""
@@ -184,13 +193,16 @@ class Served(NamedTuple):
 class Capacity(NamedTuple):
     """An engine's own account of a device: blocks of its pool, blocks that one request takes.
 
-    `n_empty` of the blocks are in the pool and in what the engine logs of it, but no request gets them.
+    `n_empty` of the blocks are in the pool and in what the engine logs of it, but no request gets them. `n_groups`
+    kinds of layers share them, where the engine logs the cache's size as if each had an equal share of pages of
+    `page_tokens`; 0 where it doesn't.
     """
 
     page_tokens: int
     n_blocks: int
     blocks_per_request: int
     n_empty: int = 0
+    n_groups: int = 0
 
     @property
     def concurrency(self) -> Fraction:
@@ -203,6 +215,8 @@ class Capacity(NamedTuple):
 
     def tokens(self, max_model_len: int) -> int:
         """The size of the cache in tokens, as the engine logs it."""
+        if self.n_groups:
+            return self.n_blocks // self.n_groups * self.page_tokens
         return self.n_blocks * max_model_len // self.blocks_per_request
 
 

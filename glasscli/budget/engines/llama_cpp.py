@@ -95,6 +95,7 @@ class LlamaCpp(Server):
     other_dtypes = ("f32", "f16", "q8_0", "q5_1", "q4_0")
     loads = "MODEL.gguf"
     loads_folders = False
+    spread = "pp"
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         self.unified = bool(request.option("kv_unified"))  # all sequences share one stream of cells
@@ -221,6 +222,10 @@ class LlamaCpp(Server):
             raise ConfigError(
                 "llama.cpp splits a cache by layers, not by heads: pipeline stages do, tensor ranks don't", "tp"
             )
+        if settings.ep:
+            raise ConfigError("llama.cpp has no ranks to spread experts over", "ep")
+        if settings.state_dtype is not None:
+            raise ConfigError("llama.cpp keeps states in f32 and can't be told of another dtype", "state_dtype")
         if settings.prefix_shared:
             message = "llama-server keeps a prefix in every slot that uses it; it can't be told to share one"
             raise ConfigError(message, "prefix_shared")

@@ -6,7 +6,7 @@ names a module glass does not know, for then the bytes would be wrong without a 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from glasscli.budget.weights.exceptions import Exceptions, hugging_face, none_of_these, patterns, wildcards
@@ -22,8 +22,8 @@ TOWERS = ("vision", "audio")
 class Scheme:
     """How the weights of one model are stored: `usual` for what is not quantised, `format` for what is.
 
-    `reaches` says which parts the method touches at all; `excepted` which modules its lists leave alone; `layers`
-    formats of single modules, by the names that a list of them gives.
+    `reaches` says which parts the method touches at all; `excepted` which modules its lists leave alone; `experts` how
+    experts are stored that a token is sent to, where that is a format of their own.
     """
 
     name: str
@@ -31,12 +31,13 @@ class Scheme:
     format: Format
     reaches: Callable[[Weight], bool] = lambda weight: False
     excepted: Exceptions = field(default_factory=none_of_these)
+    experts: Format | None = None
 
     def of(self, weight: Weight) -> Format:
         """The format of one weight."""
         if not weight.is_linear or not self.reaches(weight) or self.excepted.hold(weight):
             return self.usual
-        return self.format
+        return self.experts if self.experts is not None and weight.copies > 1 else self.format
 
     def n_bytes(self, weight: Weight) -> int:
         """All copies of a weight, with scales and biases."""
@@ -53,15 +54,21 @@ def scheme(root: Fields, text: Fields, dtype: str) -> Scheme:
     read = _settings(root) or _settings(text)
     if read is None:
         return Scheme(dtype, usual, usual)
+    if read.has("bits") and read.has("group_size") and not read.has("quant_method"):
+        read.refuse("bits", "and group_size stand alone, as MLX writes them: what its files hold is not known")
     method = read.get("quant_method") or ("modelopt" if read.has("quant_algo", "producer") else None)
     if not isinstance(method, str) or method not in METHODS:
         read.refuse("quant_method", f"is {shown(method)}: expected one of {', '.join(METHODS)}")
-    return METHODS[method](read, usual)
+    found = METHODS[method](read, usual)
+    experts = text.get("expert_dtype")
+    if experts not in (None, "fp4", "fp8"):
+        text.refuse("expert_dtype", f"is {shown(experts)}: expected fp4 or fp8")
+    return replace(found, experts=Mxfp4("fp4")) if experts == "fp4" else found
 
 
 def _settings(read: Fields) -> Fields | None:
     """The quantisation that a config describes; None where it describes none."""
-    for name in ("quantization_config", "compression_config"):
+    for name in ("quantization_config", "compression_config", "quantization"):  # the last is MLX's
         if read.has(name):
             found = read.nested(name)
             return found.nested("quantization") if found.has("quantization") else found

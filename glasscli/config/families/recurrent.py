@@ -44,7 +44,9 @@ def mamba2(heads: str, dim: str, d_state: str, groups: str, kernel: str, expand:
             width = inner // n
         else:
             width = read.whole(width, dim)
-        return Mamba2(n, width, read.integer(d_state), read.integer(groups), read.integer(kernel), state_dtype(read))
+        sizes = (read.integer(d_state), read.integer(groups), read.integer(kernel))
+        chunk = read.integer("mamba_chunk_size", "chunk_size", default=None)
+        return Mamba2(n, width, *sizes, state_dtype(read), chunk)
 
     return build
 

@@ -48,11 +48,9 @@ def _vectors(room: Room) -> dict[str, np.ndarray]:
 
 
 def _steps(room: Room) -> Iterator[tuple[str, str, str]]:
-    config, n = room.config, len(room.ids)
-    sizes = {"head": config.n_heads, "kv_head": config.n_kv_heads, "query": n, "key": n, "dim": config.head_dim}
-    for name, step in steps_of(config, room.layer).items():
-        shape = [config.dim if name == "out" and axis == "dim" else sizes.get(axis, 2) for axis in step.axes]
-        yield name, step.equation(config), " × ".join(map(str, shape))
+    n = len(room.ids)
+    for name, step in steps_of(room.config, room.layer).items():
+        yield name, step.equation(room.config), " × ".join(map(str, step.shape(room.config, n, n)))
 
 
 def _answer(room: Room) -> Iterator[Part]:

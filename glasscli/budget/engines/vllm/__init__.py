@@ -12,8 +12,9 @@ reproduced by the tests.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from math import lcm
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from glasscli.budget.engines.engine import (
     Capacity,
@@ -28,11 +29,11 @@ from glasscli.budget.engines.engine import (
     total,
     up,
 )
-from glasscli.budget.engines.vllm import groups, serve, versions
-from glasscli.budget.engines.vllm.rules import EVERYTHING, IN_FLOAT32, PAGES, STATES, Ask, encoder
+from glasscli.budget.engines.vllm import contexts, groups, serve, states, versions
+from glasscli.budget.engines.vllm.rules import EVERYTHING, IN_FLOAT32, PAGES, STATES, Ask, Pages, encoder
 from glasscli.dtypes import dtype_named
 from glasscli.errors import ConfigError
-from glasscli.specs.attention_specs import CacheSpec, LatentAttention
+from glasscli.specs.attention_specs import CacheSpec, FullAttention, LatentAttention
 
 if TYPE_CHECKING:
     from glasscli.budget.request import Request
@@ -40,13 +41,6 @@ if TYPE_CHECKING:
 CACHE_DTYPES = ("f32", "f16", "bf16", "fp8", "fp8_ds_mla", "fp8_per_token_head", "int8_per_token_head", "nvfp4")
 HEADS_ONLY = ("fp8_per_token_head", "int8_per_token_head", "nvfp4")  # refused beside latent attention
 PLAIN_BLOCK, LATENT_BLOCK = 16, 64  # the smallest pages that FlashAttention and the MLA kernels work on
-
-
-class Pages(NamedTuple):
-    """How large the pages of one model are: tokens of each attention part, bytes of a state's page."""
-
-    tokens: dict[CacheSpec, int]
-    state_bytes: int | None
 
 
 class Vllm(Server, Paged):
@@ -59,6 +53,7 @@ class Vllm(Server, Paged):
     loads = "MODEL"
     loads_folders = True
     strict: ClassVar[Mapping[str, Any]] = {"pad_groups": True}
+    splits_contexts = True
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         self.latents = tuple(part for part in parts if isinstance(part, LatentAttention))
@@ -74,6 +69,12 @@ class Vllm(Server, Paged):
                 raise refuse(self.title, request, part, "how it keeps a window of latents is not known")
         self.states = tuple(part for part in parts if is_state(part))
         self.pages = self.lay_out()
+        if self.request.dcp > 1:
+            contexts.check(request, parts, self.title)
+
+    @property
+    def share(self) -> Fraction:
+        return self.rules.share
 
     @property
     def steps_under_way(self) -> int:
@@ -85,7 +86,7 @@ class Vllm(Server, Paged):
     @property
     def span(self) -> int:
         """A page of every part is full after so many tokens."""
-        return lcm(1, *self.pages.tokens.values())
+        return lcm(1, *self.pages.tokens.values()) * self.request.dcp
 
     def choose_dtypes(self) -> Dtypes:
         """One dtype for keys and values; a state in the config's dtype, else the model's."""
@@ -142,22 +143,38 @@ class Vllm(Server, Paged):
             raise refuse(self.title, self.request, self.states[0], why)
         per_token = growing.pop()
         state = max(total(self.state(part)) for part in self.states)
-        block = max(block, up(-(-state // per_token), smallest))
+        step = lcm(states.chunk(self.request, self.states), block) if self.keeps_states else smallest
+        block = max(block, up(-(-state // per_token), step))
         return Pages(dict.fromkeys(row, block), block * per_token)
 
     def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
         if is_state(part):
-            return self.hold_state(part, sequences)
+            return self.hold_state(part, tokens, sequences)
         block = self.pages.tokens[part]
-        ask = Ask(tokens, self.request.encoder, self.request.prefix_shared, self.step if self.hybrid else None)
+        prefix = self.request.prefix_shared // self.request.dcp
+        tokens = -(-tokens // self.request.dcp)
+        ask = Ask(tokens, self.request.encoder, prefix, self.step if self.hybrid else None)
         pages, shared = PAGES[type(part)](part, ask, block)
         rows = (shared + sequences * (pages - shared)) * block
         return {role: rows * size for role, size in self.row(part).items()}
 
-    def hold_state(self, part: CacheSpec, sequences: int) -> Held:
-        """A page for each sequence, one more when prefixes are cached (align), one for each drafted token."""
+    @property
+    def keeps_states(self) -> bool:
+        """Whether states are kept along the way, one for each page of tokens."""
+        return bool(self.request.option("mamba_cache_mode") == "all")
+
+    def hold_state(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
+        """A page for each sequence, two (align) or as many as of tokens (all) where prefixes are cached; one more for
+        each drafted token."""
         mode = self.request.option("mamba_cache_mode")
-        copies = sequences * ((2 if mode == "align" else 1) + self.request.option("num_speculative_tokens"))
+        pages = 2 if mode == "align" else 1
+        if self.keeps_states:
+            if not self.pages.tokens:
+                raise refuse(
+                    self.title, self.request, part, "how it keeps states without attention beside is not known"
+                )
+            pages = -(-tokens // min(self.pages.tokens.values()))
+        copies = sequences * (pages + self.request.option("num_speculative_tokens"))
         held = self.state(part)
         if self.pages.state_bytes is not None:
             held["padding"] = self.pages.state_bytes - total(held)
@@ -180,27 +197,41 @@ class Vllm(Server, Paged):
                 said.append("without the hybrid cache manager every layer holds all tokens")
         if self.dtypes.k == "fp8_ds_mla":
             said.append("fp8 latents with a sparse index are stored as fp8_ds_mla, 656 B each")
+        if self.request.dcp > 1:
+            said.append(f"{self.request.dcp} ranks share the tokens of each sequence: a rank keeps its part of them")
         if self.states:
             said.append(f"convolutions in {self.dtypes.conv}, states in {self.dtypes.state}")
         if self.request.prefix_shared:
             said.append("a shared prefix is kept once in whole pages; windows and states are each sequence's own")
         return tuple(said)
 
+    @property
+    def alike(self) -> bool:
+        """Whether every layer keeps every token: then all are one group, as wide as each may be."""
+        return all(type(part) in (FullAttention, LatentAttention) for part in self.parts)
+
     def places(self, counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
-        return groups.filled(counts, self.rules.near) if self.request.option("pad_groups") else counts
+        return (
+            groups.filled(counts, self.rules.near) if self.request.option("pad_groups") and not self.alike else counts
+        )
 
     def idle(self, counts: Mapping[CacheSpec, int], size: Mapping[CacheSpec, int]) -> tuple[str, ...]:
-        return () if self.request.option("pad_groups") else groups.idle(counts, size, self.rules.near)
+        full = self.alike or self.request.option("pad_groups")
+        return () if full else groups.idle(counts, size, self.rules.near)
 
     def kept_empty(self, counts: Mapping[CacheSpec, int]) -> int:
         if not counts or not self.rules.empty:
             return 0
+        if self.alike:
+            return self.rules.empty * sum(count * self.page_bytes(part) for part, count in counts.items())
         in_group = groups.group_size(counts.values(), self.rules.near)
         return self.rules.empty * in_group * max(self.page_bytes(part) for part in counts)
 
     def capacity(self, layers: Iterable[tuple[CacheSpec, int]], tokens: int, budget_bytes: int) -> Capacity:
         sizes = [(count, self.page_bytes(part), total(self.hold(part, tokens, 1))) for part, count in layers]
-        return groups.capacity(sizes, budget_bytes, self.span, self.rules.near, self.rules.empty)
+        smallest = min(self.pages.tokens.values(), default=1) * self.request.dcp
+        shared = groups.capacity_of_one if self.alike else groups.capacity
+        return shared(sizes, budget_bytes, smallest, self.rules)
 
     def page_bytes(self, part: CacheSpec) -> int:
         """Bytes of one page of one layer."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 
 from glasscli.budget.engines.engine import Capacity, up
+from glasscli.budget.engines.vllm.versions import Rules
 from glasscli.specs.cache_spec import CacheSpec
 
 
@@ -36,16 +37,26 @@ def idle(counts: Mapping[CacheSpec, int], size: Mapping[CacheSpec, int], near: F
     return (f"vLLM groups layers by {in_group}: groups that are not full keep {idle_bytes:,} B a rank idle",)
 
 
-def capacity(
-    layers: Collection[tuple[int, int, int]], budget_bytes: int, page_tokens: int, near: Fraction, empty: int
+def capacity_of_one(
+    layers: Collection[tuple[int, int, int]], budget_bytes: int, page_tokens: int, rules: Rules
 ) -> Capacity:
+    """`capacity` where all layers keep all tokens: one group, as wide as each may be; a page of each is a block."""
+    block = sum(count * page for count, page, _ in layers)
+    blocks = max(-(-size // page) for _, page, size in layers)
+    return Capacity(page_tokens, budget_bytes // block, blocks, rules.empty, 1 if rules.by_groups else 0)
+
+
+def capacity(layers: Collection[tuple[int, int, int]], budget_bytes: int, page_tokens: int, rules: Rules) -> Capacity:
     """Blocks in `budget_bytes`, and blocks of a request.
 
     Args:
         layers: for each kind how many layers, bytes of a page of one, bytes that a request takes in one.
-        near, empty: by the version's rules.
+        page_tokens: tokens of the smallest page, of all the ranks that share a sequence.
+        rules: the version's.
     """
-    in_group = group_size([count for count, _, _ in layers], near)
-    blocks = sum(-(-count // in_group) * -(-size // page) for count, page, size in layers)
+    in_group = group_size([count for count, _, _ in layers], rules.near)
+    groups = [-(-count // in_group) for count, _, _ in layers]
+    blocks = sum(number * -(-size // page) for number, (_, page, size) in zip(groups, layers, strict=True))
     largest_page = max(page for _, page, _ in layers)
-    return Capacity(page_tokens, budget_bytes // (in_group * largest_page), blocks, empty)
+    shared_by = sum(groups) if rules.by_groups else 0
+    return Capacity(page_tokens, budget_bytes // (in_group * largest_page), blocks, rules.empty, shared_by)

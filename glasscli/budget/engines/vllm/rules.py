@@ -27,6 +27,13 @@ class Ask(NamedTuple):
     step: int | None
 
 
+class Pages(NamedTuple):
+    """How large the pages of one model are: tokens of each attention part, bytes of a state's page."""
+
+    tokens: dict[CacheSpec, int]
+    state_bytes: int | None
+
+
 def every_token(part: CacheSpec, ask: Ask, block: int) -> tuple[int, int]:
     """All tokens; whole pages of a common prefix are kept once."""
     return -(-ask.tokens // block), min(ask.prefix, ask.tokens) // block

@@ -41,9 +41,16 @@ OPTIONS: Mapping[str, Option] = {
     "mamba_cache_mode": Option(
         str,
         "none",
-        "none: a page for each state; align: two",
-        choices=("none", "align"),
+        "none: a page for each state; align: two; all: one for each page of tokens",
+        choices=("none", "align", "all"),
         flag=lambda value: ["--mamba-cache-mode", value],
+    ),
+    "mamba_block_size": Option(
+        int,
+        0,
+        "with all: states are kept at multiples of so many tokens; 0: of the config's chunk",
+        least=0,
+        flag=lambda value: ["--mamba-block-size", f"{value}"] if value else [],
     ),
     "num_speculative_tokens": Option(int, 0, "drafted tokens: as many more snapshots of each state", least=0),
     "draft_layers": DRAFT,
@@ -51,6 +58,13 @@ OPTIONS: Mapping[str, Option] = {
     "mla_expanded": Option(bool, False, "true: MLA caches the expanded keys and values"),
 }
 
+STATE_NAMES = {"f32": "float32", "f16": "float16"}
+RANKS = (
+    ("tensor", "tp"),
+    ("pipeline", "pp"),
+    ("data", "dp"),
+    ("decode-context", "dcp"),
+)
 NAMES = {
     "f16": "float16",
     "bf16": "bfloat16",
@@ -72,7 +86,13 @@ def words(served: Served) -> list[str]:
     said = ["vllm", "serve", served.model, "--max-model-len", f"{settings.main}"]
     said += ["--max-num-seqs", f"{-(-settings.batch // settings.dp)}"]
     said += ["--kv-cache-dtype", "auto" if k == served.model_dtype else NAMES[k]]
-    for flag, ranks in (("tensor", settings.tp), ("pipeline", settings.pp), ("data", settings.dp)):
+    for flag, name in RANKS:
+        ranks = getattr(settings, name)
         said += [f"--{flag}-parallel-size", f"{ranks}"] if ranks > 1 else []
+    said += ["--enable-expert-parallel"] if settings.ep else []
+    if settings.state_dtype is not None:
+        if settings.state_dtype not in STATE_NAMES:
+            raise ConfigError(f"vLLM keeps no states in {settings.state_dtype}; it has f32 and f16", "state_dtype")
+        said += ["--mamba-ssm-cache-dtype", STATE_NAMES[settings.state_dtype]]
     said += ["--enable-prefix-caching"] if settings.prefix_shared else []
     return said + (["--kv-cache-memory-bytes", f"{served.available}"] if served.available else [])

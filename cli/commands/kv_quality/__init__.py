@@ -1,0 +1,1 @@
+"""What a smaller KV cache costs, and where it hurts: nats, KL divergence, memory"""

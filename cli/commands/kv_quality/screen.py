@@ -1,0 +1,126 @@
+"""What each cache costs, as a page: a row a cache, what is smallest, what to beware of."""
+
+import shlex
+from collections.abc import Sequence
+
+from glasscli.cache.choice import CacheChoice
+from glasscli.cli.commands.kv_quality.command import Options
+from glasscli.cli.commands.kv_quality.figures import copied, delta, nats, percent, share, size, sizes, wide_nats
+from glasscli.cli.commands.kv_quality.parts_screen import parts_lines
+from glasscli.cli.commands.kv_quality.run import Found
+from glasscli.cli.commands.kv_quality.traps import warnings
+from glasscli.cli.page.page import Line, Page, spaced
+from glasscli.cli.page.wrap import SPACE
+from glasscli.locate.shipped import SHIPPED, shipped_folder
+from glasscli.quality.flags import llama_cpp_flags, vllm_flags
+from glasscli.quality.trial import Result
+from glasscli.quality.verdict import budget_flags
+
+HEADERS = ("cache", "a token", "fixed", "of f16", "Δ nats/token", "KLD", "p99", "same top", "copy")
+FEWER = ("cache", "of f16", "Δ nats/token", "KLD", "same top", "copy")
+
+
+def quality_screen(page: Page, found: Found, options: Options) -> list[Line]:
+    """The whole page; no line is wider than the terminal."""
+    rows = [_row(found, result) for result in found.results]
+    legend = page.flow("", _legend(found), style="dim", gap=3) if rows and not options.quiet else []
+    said = [] if options.quiet else _warnings(page, found)
+    hint = [] if options.quiet or not page.terminal else page.flow("try  ", _tries(options), style="dim", gap=3)
+    verdict = _verdict(page, found, options)
+    return spaced(_head(page, found), [*_table(page, rows), *legend], parts_lines(page, found), [*verdict, *said], hint)
+
+
+def _head(page: Page, found: Found) -> list[Line]:
+    trial, config = found.trial, found.trial.loaded.config
+    shipped = trial.loaded.folder == shipped_folder()
+    title = page.say(SHIPPED if shipped else str(trial.loaded.checkpoint.name), "bold")
+    heads = f"{config.n_heads} query heads → {config.n_kv_heads} KV heads × {config.head_dim}"
+    title += page.flow("", [f"{config.n_layers} layers", heads, "each beside the full float32 cache"], gap=3)
+    n, scored = len(trial.chunks), len(trial.chunks) * (trial.context - trial.context // 2)
+    of = f" of {found.n_there:,}" if found.n_there > n else ""
+    pieces = [
+        found.source,
+        f"{n:,}{of} × {trial.context:,} tokens, second halves scored: {scored:,}",
+        f"perplexity {trial.perplexity:.2f}",
+        f"copies {100 * trial.copied:.0f} % of a random string",
+    ]
+    return title + page.flow("text  ", pieces, gap=3)
+
+
+def _row(found: Found, result: Result) -> dict[str, str]:
+    figures, (grown, fixed) = result.divergence, sizes(result)
+    return {
+        "cache": result.choice.text,
+        "a token": grown,
+        "fixed": fixed,
+        "size": size(result),
+        "of f16": percent(result.chunk_bytes / found.f16_bytes),
+        "Δ nats/token": delta(figures.delta_nats, figures.delta_error),
+        "KLD": nats(figures.kld),
+        "p99": wide_nats(figures.kld_p99),
+        "same top": share(figures.same_top),
+        "copy": copied(result),
+    }
+
+
+def _table(page: Page, rows: Sequence[dict[str, str]]) -> list[Line]:
+    """A table of all columns, of the fewer ones where it is narrow, or a block of lines for each cache."""
+    if not rows:
+        return []
+    for headers in (HEADERS, FEWER):
+        cells = [[row[header] for header in headers] for row in rows]
+        if table := page.table(headers, cells, left=(0,)):
+            return table
+    lines = []
+    for row in rows:
+        lines += page.say(row["cache"], style="bold")
+        lines += page.flow("  ", [row["size"], f"{row['of f16']} of f16"])
+        lines += page.flow("  ", [f"Δ {row['Δ nats/token']}", f"KLD {row['KLD']}", f"p99 {row['p99']}"])
+        lines += page.flow("  ", [f"same top {row['same top']}", f"copy {row['copy']}"])
+    return lines
+
+
+def _legend(found: Found) -> list[str]:
+    said = [f"of f16: bytes of {found.trial.context:,} tokens, a chunk", "KLD: full ‖ this, nats"]
+    if any(result.choice.kv_heads is not None for result in found.results):
+        said.append("kv-heads: not retrained")
+    if not found.trial.can_copy:
+        said.append("copy n/a: the full cache can't either")
+    return said
+
+
+def _verdict(page: Page, found: Found, options: Options) -> list[Line]:
+    """The smallest that passes, and how to have it elsewhere."""
+    verdict = found.verdict
+    limit = f"a KL divergence of {found.max_kld:g}"
+    if verdict.best is None:
+        return page.say(f"No cache here that keeps every token stays under {limit}.", "bold") if found.results else []
+    best = verdict.best
+    of_f16 = percent(best.chunk_bytes / found.f16_bytes)
+    words = f"Smallest under {limit}: {best.choice.text}, {of_f16} of f16, KLD {nats(best.divergence.kld)}."
+    lines = page.say(words, "bold")
+    for command in () if options.quiet else commands_for(best.choice, options):
+        lines += page.flow("  ", [command], indent=4)
+    return lines
+
+
+def commands_for(choice: CacheChoice, options: Options) -> list[str]:
+    """What sizes this cache with glass, and what serves with it elsewhere."""
+    found = []
+    if (words := budget_flags(choice)) is not None:
+        found.append(shlex.join(["glass", "kv-budget", "--model", options.model or SHIPPED, *words]))
+    if (words := llama_cpp_flags(choice)) is not None:
+        at = next(i for i, word in enumerate(words) if "=" not in word)
+        found.append(" ".join([*words[:at], "llama-server", *words[at:]]))
+    if (words := vllm_flags(choice)) is not None:
+        found.append(" ".join(["vllm serve", *words]))
+    return found
+
+
+def _warnings(page: Page, found: Found) -> list[Line]:
+    return [line for text in warnings(found) for line in page.flow("beware  ", SPACE.split(text), gap=1)]
+
+
+def _tries(options: Options) -> list[str]:
+    tries = ["--spec q8_0 --spec k=q8_0,v=q4_0", "--by layer", "--svg cost.svg", "--json"]
+    return tries[1:] if options.spec else tries
