@@ -106,6 +106,12 @@ def write(text: str) -> None:
     write_bytes((text + "\n").encode(encoding, "backslashreplace"))
 
 
+def write_text(text: str) -> None:
+    """Write `text` to stdout: its very characters as UTF-8 into a pipe, harmless ones on a terminal."""
+    shown = printable(text, keep="\n\t") if is_terminal() else text
+    write_bytes(shown.encode("utf-8", "surrogatepass"))
+
+
 def write_json(document: Mapping[str, Any] | Sequence[Any], indent: int | None = 2) -> None:
     """Write strict JSON to stdout: no NaN, no infinity, ASCII only, so that every reader takes it."""
     write_bytes((json.dumps(document, indent=indent, allow_nan=False) + "\n").encode("ascii"))
@@ -139,8 +145,13 @@ def write_bytes(data: bytes) -> None:
 
 def write_stderr(text: str) -> None:
     """Write `text` and a newline to stderr. A closed or full stderr changes nothing."""
+    write_raw_stderr(text + "\n")
+
+
+def write_raw_stderr(text: str) -> None:
+    """Write `text` to stderr as it is. A closed or full stderr changes nothing."""
     try:
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(text)
         sys.stderr.flush()
     except (OSError, AttributeError, ValueError):
         pass

@@ -140,11 +140,11 @@ def model_path(
     return path
 
 
-def load(model: str | Path | None, *, quiet: bool = False) -> "LoadedModel":
+def load(model: str | Path | None, *, quiet: bool = False, any_numbers: bool = False) -> "LoadedModel":
     """A model ready to run, see `load_model`."""
     from glasscli.checkpoint.load import load_model
 
-    return load_model(model_path(model, quiet=quiet), progress=Bar(quiet))
+    return load_model(model_path(model, quiet=quiet), progress=Bar(quiet), any_numbers=any_numbers)
 
 
 def _check_runs(folder: Path) -> None:

@@ -33,15 +33,14 @@ def prompt_lines(path: str) -> list[str]:
     Raises:
         UsageError: the file can't be read, has no lines, or is not UTF-8.
     """
-    data = _read(path)
-    text = decode(data, "stdin" if path == STDIN else path).replace("\r\n", "\n").removesuffix("\n")
-    if not data:
+    text = file_text(path)
+    if not text:
         raise UsageError(f"{'stdin' if path == STDIN else path}: is empty; expected one prompt a line")
-    return text.split("\n")
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 def file_text(path: str | Path) -> str:
-    """All of a file (`-`: of stdin), as it is.
+    """All of a file (`-`: of stdin), as it is but for a byte-order mark.
 
     Raises:
         UsageError: it can't be read, is not UTF-8, or is too long.
@@ -82,9 +81,9 @@ def check_length(data: bytes, source: str) -> None:
 
 
 def decode(data: bytes, source: str) -> str:
-    """`data` as text; an error names the byte and where it stands."""
+    """`data` as text, without a byte-order mark in front; an error names the byte and where it stands."""
     try:
-        return data.decode()
+        return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         bad = data[error.start]
         raise UsageError(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from glasscli.errors import CheckpointError, ConfigError, GlassError, OutputError, TokenizerError, UsageError
     from glasscli.export import export_dump
     from glasscli.generation.batch import generate_batch
+    from glasscli.generation.chat import chat_ids, chat_prompt
     from glasscli.generation.continuation import Step
     from glasscli.generation.loop import generate
     from glasscli.generation.sampling import SamplingParams
@@ -53,6 +54,7 @@ _HOMES = {
     "errors": ["CheckpointError", "ConfigError", "GlassError", "OutputError", "TokenizerError", "UsageError"],
     "export": ["export_dump"],
     "generation.batch": ["generate_batch"],
+    "generation.chat": ["chat_ids", "chat_prompt"],
     "generation.continuation": ["Step"],
     "generation.loop": ["generate"],
     "generation.sampling": ["SamplingParams"],
@@ -99,6 +101,8 @@ __all__ = [
     "cache_size",
     "causal_mask",
     "cell_terms",
+    "chat_ids",
+    "chat_prompt",
     "compare",
     "dump_attention",
     "dump_decode",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from glasscli.errors import ConfigError, UsageError
 
+COMPUTED_IN = "float32"  # every array of a run, whatever the weights and the cache are stored in
 DS_MLA_WIDTH = 576  # a DeepSeek latent: 512 compressed + 64 rotary; the only row that fp8_ds_mla can hold
 
 

@@ -160,7 +160,7 @@ BELOW = {
     "tokenizer": {"errors", "untrusted_files"},
     "cache": {"arrays", "config", "dtypes", "errors", "specs", "units"},
     "model": {"arrays", "config", "errors", "specs", "cache"},
-    "budget": {"errors", "specs", "config", "units", "dtypes"},
+    "budget": {"errors", "specs", "config", "units", "dtypes", "checkpoint"},  # whose headers tell what weights take
 }
 
 

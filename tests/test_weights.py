@@ -82,9 +82,10 @@ def test_weights_are_small_and_are_those_the_card_names() -> None:
     assert dtypes == {{"float16": "F16", "bfloat16": "BF16", "float32": "F32"}[_config()["torch_dtype"]]}
 
 
-def test_defaults_of_generation_are_those_of_glass() -> None:
-    settings = json.loads((FOLDER / "generation_config.json").read_text())
-    assert (settings["temperature"], settings["top_p"], settings["eos_token_id"]) == (0.8, 0.95, 0)
+def test_how_it_wants_to_write_is_read_and_leaves_room_for_a_whole_story(shipped: LoadedModel) -> None:
+    said = shipped.defaults
+    assert (said.temperature, said.top_k, said.top_p, said.min_p, said.repetition_penalty) == (0.6, 0, 0.9, 0, 1.1)
+    assert said.max_new_tokens == shipped.config.max_seq_len
 
 
 @given(st.text())
@@ -134,7 +135,7 @@ def test_the_cards_samples_are_what_glass_writes() -> None:
     samples = re.findall(r"Seed (\d+):\n\n```text\n(.*?)\n```", CARD, re.DOTALL)
     assert len(samples) == 5
     seed, text = samples[0]
-    command = [sys.executable, "-m", "glasscli", "generate", "Once upon a time", "--seed", seed, "-n", "200"]
+    command = [sys.executable, "-m", "glasscli", "generate", "Once upon a time", "--seed", seed]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.rstrip() == text
 

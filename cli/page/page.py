@@ -57,6 +57,8 @@ class Page:
 
     def safe(self, text: str) -> str:
         """`text` in characters that this page can show, none of which steers a terminal."""
+        if text.isprintable() and (self.unicode or text.isascii()):
+            return text
         text = console.printable(text)
         return text if self.unicode else in_ascii(text, self.dot)
 

@@ -10,8 +10,10 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from glasscli.checkpoint.chat_files import ChatTemplates
 from glasscli.checkpoint.safetensors_file import TensorInfo
 from glasscli.config.model_config import ModelConfig
+from glasscli.config.writing import WritingDefaults
 from glasscli.errors import CheckpointError
 from glasscli.locate.hub_cache import repo_of
 from glasscli.untrusted_files import quoted
@@ -72,6 +74,22 @@ class Checkpoint(ABC):
         """
         return ModelConfig.from_dict(self.settings(), self.settings_source)
 
+    def end_names(self) -> tuple[str, ...]:
+        """Tokens that end a text, by name, beside those that `settings` has the ids of.
+
+        Raises:
+            ConfigError: what says so is damaged.
+        """
+        return ()
+
+    def writing(self) -> WritingDefaults:
+        """How it wants texts to be written.
+
+        Raises:
+            ConfigError: its settings for that are damaged or out of range.
+        """
+        return WritingDefaults()
+
     @abstractmethod
     def tensors(self) -> list[TensorInfo]:
         """All tensors, in the order of the files, from the headers alone.
@@ -81,8 +99,11 @@ class Checkpoint(ABC):
         """
 
     @abstractmethod
-    def read(self, info: TensorInfo) -> "NDArray[np.float32]":
-        """The numbers of one of `tensors`, as a float32 array of its own. All are finite.
+    def read(self, info: TensorInfo, notes: list[str] | None = None) -> "NDArray[np.float32]":
+        """The numbers of one of `tensors`, as a float32 array of its own. All are finite, or `notes` says which is not.
+
+        Args:
+            notes: gets a sentence about NaN or infinity, which is then no error.
 
         Raises:
             CheckpointError: a dtype that glass does not read, NaN or infinity, no memory, or the file changed.
@@ -100,6 +121,19 @@ class Checkpoint(ABC):
         Raises:
             TokenizerError: it is missing, damaged, or of a kind that glass does not know.
         """
+
+    def chat_templates(self) -> ChatTemplates | None:
+        """The templates for the turns of a chat; None if it has none.
+
+        Raises:
+            CheckpointError, ConfigError: what should hold them is damaged.
+        """
+        return None
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether there are chat templates, told without reading all that they need."""
+        return self.chat_templates() is not None
 
     @abstractmethod
     def files(self) -> list[Path]:

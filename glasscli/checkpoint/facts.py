@@ -10,6 +10,7 @@ from pathlib import Path
 
 from glasscli.cache.layout import layout_of
 from glasscli.checkpoint.checkpoint import open_checkpoint
+from glasscli.checkpoint.load import end_ids
 from glasscli.checkpoint.safetensors_file import TensorInfo
 from glasscli.checkpoint.tensors import load_tensors
 from glasscli.config.model_config import ModelConfig
@@ -101,7 +102,9 @@ def read_facts(folder: str | Path) -> Facts:
     needed = load_tensors(checkpoint, config, notes).infos
     named = sorted(needed.items(), key=lambda item: (item[1].file.name, item[1].start))
     try:
-        tokenizer = tokenizer_facts(checkpoint.tokenizer(), config.vocab_size)
+        known = checkpoint.tokenizer()
+        tokenizer = tokenizer_facts(known, config.vocab_size)
+        config = replace(config, eos_ids=end_ids(checkpoint, config, known))
     except TokenizerError as error:
         tokenizer = None
         notes.append(str(error))

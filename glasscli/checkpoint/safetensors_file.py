@@ -75,10 +75,13 @@ def read_header(path: Path) -> dict[str, TensorInfo]:
     return {info.name: info for info in tensors}
 
 
-def read_tensor(info: TensorInfo) -> "NDArray[np.float32]":
+def read_tensor(info: TensorInfo, notes: list[str] | None = None) -> "NDArray[np.float32]":
     """The numbers of one tensor as float32, whatever of `READABLE` they are stored in. All are finite.
 
     Holds the result and at most the stored bytes of this one tensor.
+
+    Args:
+        notes: gets a sentence about a NaN or an infinity, which is then no error.
 
     Raises:
         CheckpointError: another dtype, the file ended, a NaN or an infinity, or no memory for it.
@@ -110,7 +113,10 @@ def read_tensor(info: TensorInfo) -> "NDArray[np.float32]":
         n_bad = finite.size - int(np.count_nonzero(finite))
         at = [int(i) for i in np.unravel_index(int(finite.argmin()), finite.shape)]
         found = "1 value that is no finite number" if n_bad == 1 else f"{n_bad:,} values that are no finite numbers"
-        raise CheckpointError(f"{info.file}: {info.name} holds {found}, the first {values[tuple(at)]} at {at}")
+        complaint = f"{info.file}: {info.name} holds {found}, the first {values[tuple(at)]} at {at}"
+        if notes is None:
+            raise CheckpointError(complaint)
+        notes.append(complaint)
     return values
 
 

@@ -31,6 +31,7 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
 
     Attributes:
         infos: what the headers say of each, by the architecture's names.
+        not_finite: gets a sentence about each tensor that holds NaN or infinity; None refuses such a tensor.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
     ) -> None:
         """`progress` is told how many bytes of all have been read."""
         self.checkpoint, self.infos = checkpoint, dict(infos)
+        self.not_finite: list[str] | None = None
         self._progress = progress or Progress()
         self._done, self._total = 0, sum(info.n_bytes for info in self.infos.values())
 
@@ -49,7 +51,7 @@ class Tensors(Mapping[str, "NDArray[np.float32]"]):
             CheckpointError: it holds NaN or infinity, or the file changed.
         """
         self._progress.moved("loading", self._done, self._total)
-        array = self.checkpoint.read(self.infos[name])
+        array = self.checkpoint.read(self.infos[name], self.not_finite)
         self._done += self.infos[name].n_bytes
         return array
 

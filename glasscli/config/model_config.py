@@ -16,6 +16,7 @@ from glasscli.config.families.fields import Fields, shown
 from glasscli.config.rotary import RopeScaling, read_ropes
 from glasscli.config.runs import architecture_of, refuse_unsupported
 from glasscli.config.source import quantization_beside, read_object
+from glasscli.config.writing import all_ids
 from glasscli.errors import ConfigError
 from glasscli.specs.attention_specs import SlidingAttention
 from glasscli.specs.cache_spec import CacheSpec, FullAttention
@@ -127,7 +128,7 @@ class ModelConfig:
 
 
 def load_config(folder: str | Path) -> ModelConfig:
-    """Read `folder`/config.json, and the end-of-text ids of generation_config.json where there is one.
+    """Read `folder`/config.json, and more end-of-text ids in generation_config.json where there is one.
 
     Raises:
         ConfigError: a file is missing or broken, leads out of the folder, or describes what glass can't run.
@@ -136,7 +137,7 @@ def load_config(folder: str | Path) -> ModelConfig:
 
 
 def load_settings(folder: Path) -> dict[str, Any]:
-    """config.json of a folder, with the end-of-text ids of generation_config.json in place of its own.
+    """config.json of a folder; its end-of-text ids are those of generation_config.json and its own together.
 
     Raises:
         ConfigError: as `load_config`.
@@ -144,8 +145,8 @@ def load_settings(folder: Path) -> dict[str, Any]:
     settings = read_object(folder / "config.json")
     settings |= quantization_beside(str(folder), settings)
     generation = folder / "generation_config.json"
-    ids = read_object(generation).get("eos_token_id") if generation.exists() else None
-    return settings if ids is None else {**settings, "eos_token_id": ids}
+    more = read_object(generation).get("eos_token_id") if generation.exists() else None
+    return settings if more is None else {**settings, "eos_token_id": all_ids(more, settings.get("eos_token_id"))}
 
 
 def _translate(settings: Mapping[str, Any]) -> ModelConfig:

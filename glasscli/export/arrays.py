@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glasscli.config.model_config import ModelConfig
+from glasscli.dtypes import COMPUTED_IN
 from glasscli.errors import UsageError
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.steps import step_array
@@ -61,8 +62,9 @@ def named_arrays(dump: Dump, steps: Sequence[str], names: str = "native") -> dic
         return {"attentions": np.stack([trace.pattern_HTS[None] for trace in dump.layers])}
     if names == "native":
         layers = {
-            f"L{trace.layer}.{step}": np.ascontiguousarray(step_array(trace, step))
-            for trace in dump.layers
+            f"L{trace.layer}.{run}{step}": np.ascontiguousarray(step_array(trace, step))
+            for run, traces in (("", dump.layers), ("full.", dump.full))
+            for trace in traces
             for step in steps
             if step not in OUTSIDE
         }
@@ -89,7 +91,7 @@ def describe(dump: Dump, names: str = "native") -> dict[str, Any]:
     return {
         "schema": "glass.attn/1",
         "model": describe_model(dump.model, dump.config, dump.weights_hash, dump.removed),
-        "dtype": "float32",
+        "dtype": COMPUTED_IN,
         "names": names,
         "prompt": dump.prompt,
         "tokens": [token_entry(token.id, token.text, token.raw) for token in dump.tokens],
@@ -97,6 +99,7 @@ def describe(dump: Dump, names: str = "native") -> dict[str, Any]:
         "mode": dump.mode,
         "start": dump.start,
         "layers": [trace.layer for trace in dump.layers],
+        "cache": dump.cache,
     }
 
 
@@ -109,6 +112,7 @@ def describe_model(name: str, config: ModelConfig, weights_hash: str, removed: S
         "n_kv_heads": config.n_kv_heads,
         "head_dim": config.head_dim,
         "dim": config.dim,
+        "dtype": COMPUTED_IN,
         "rope_theta": config.rope.theta,
         "rope_kind": config.rope.kind,
         "weights_sha256": weights_hash or None,

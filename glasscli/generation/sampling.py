@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from glasscli.arrays import Array
+from glasscli.config.writing import WritingDefaults
 from glasscli.errors import GlassError, UsageError
 from glasscli.generation.filters import ban, keep_min_p, keep_top_k, keep_top_p, penalize
 
@@ -57,6 +58,31 @@ class SamplingParams:
             raise UsageError(
                 f"repetition penalty is {self.repetition_penalty}; expected a finite number above 0 (1 is off)"
             )
+
+    @classmethod
+    def of(
+        cls,
+        defaults: WritingDefaults,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        min_p: float | None = None,
+        repetition_penalty: float | None = None,
+    ) -> "SamplingParams":
+        """What is given here, and a model's `defaults` for the rest.
+
+        A temperature of 0 that is given asks for the likeliest token and nothing else: a model's repetition penalty,
+        which is for drawing, is then left out.
+        """
+        if temperature is not None and abs(temperature) < GREEDY_BELOW and repetition_penalty is None:
+            repetition_penalty = 1.0
+        return cls(
+            defaults.temperature if temperature is None else temperature,
+            defaults.top_k if top_k is None else top_k,
+            defaults.top_p if top_p is None else top_p,
+            defaults.min_p if min_p is None else min_p,
+            defaults.repetition_penalty if repetition_penalty is None else repetition_penalty,
+        )
 
     @property
     def greedy(self) -> bool:

@@ -194,7 +194,7 @@ def _text(path: Path) -> str:
     if len(data) > 32 * MOST:
         raise UsageError(f"{path}: is longer than {32 * MOST:,} bytes; at most {MOST:,} numbers are read")
     try:
-        return data.decode()
+        return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: is not UTF-8 at byte {error.start:,}") from None
 

@@ -78,6 +78,20 @@ def end_ids(metadata: Mapping[str, Any], source: str) -> list[int]:
     return list(dict.fromkeys(i for i in (*named, *marks.values()) if i is not None))
 
 
+def marks_of(metadata: Mapping[str, Any], source: str, names: Mapping[str, str]) -> dict[str, str]:
+    """The tokens with a task by name.
+
+    Args:
+        names: for each name, what the metadata call the task (`eos`).
+
+    Raises:
+        TokenizerError: the vocabulary can't be read.
+    """
+    vocabulary = Vocabulary(metadata, source)
+    ids = {name: vocabulary.id_of(task) for name, task in names.items()}
+    return {name: vocabulary.tokens[i] for name, i in ids.items() if i is not None}
+
+
 class Vocabulary:
     """The lists of a tokenizer, seen to fit together.
 

@@ -1,6 +1,7 @@
 """A text cut into tokens, with what can be said of each: its bytes, and which characters it holds only a part of."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from glasscli.tokenizer.tokenizer import Tokenizer
 
@@ -34,7 +35,7 @@ class Token:
 
 
 def tokenize(tokenizer: Tokenizer, text: str, *, parse_special: bool = False) -> list[Token]:
-    """The tokens of `text`, those that the tokenizer adds included.
+    """The tokens of `text`, those that the tokenizer adds included. Equal ones are one object.
 
     Args:
         parse_special: whether names of special tokens in the text stand for those tokens.
@@ -43,14 +44,35 @@ def tokenize(tokenizer: Tokenizer, text: str, *, parse_special: bool = False) ->
         UsageError: the text is not valid Unicode.
     """
     token_ids = tokenizer.encode(text, parse_special=parse_special)
-    pieces = [tokenizer.piece_bytes(token_id) for token_id in token_ids]
-    spans = _characters(b"".join(pieces))
-    tokens, end = [], 0
-    for token_id, data in zip(token_ids, pieces, strict=True):
-        start, end = end, end + len(data)
-        parts = tuple(_cut_off(spans, start, end)) if spans is not None else ()
-        tokens.append(Token(token_id, data, _kind(tokenizer, token_id), _text(data), parts))
+    known = {token_id: _token(tokenizer, token_id) for token_id in set(token_ids)}
+    tokens = [known[token_id] for token_id in token_ids]
+    if any(token.text is None for token in known.values()):
+        _tell_parts(tokens)
     return tokens
+
+
+def distinct(tokens: Iterable[Token]) -> list[Token]:
+    """Each object of `tokens` once: of a long text far fewer."""
+    return list({id(token): token for token in tokens}.values())
+
+
+def _token(tokenizer: Tokenizer, token_id: int) -> Token:
+    data = tokenizer.piece_bytes(token_id)
+    return Token(token_id, data, _kind(tokenizer, token_id), _text(data), ())
+
+
+def _tell_parts(tokens: list[Token]) -> None:
+    """Say of those that are no text by themselves which characters they hold a part of."""
+    spans = _characters(b"".join(token.data for token in tokens))
+    if spans is None:
+        return
+    end = 0
+    known: dict[tuple[int, tuple[Part, ...]], Token] = {}
+    for i, token in enumerate(tokens):
+        start, end = end, end + len(token.data)
+        if token.text is None:
+            parts = tuple(_cut_off(spans, start, end))
+            tokens[i] = known.setdefault((token.token_id, parts), replace(token, parts=parts))
 
 
 def _kind(tokenizer: Tokenizer, token_id: int) -> str:

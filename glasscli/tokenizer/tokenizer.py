@@ -11,6 +11,7 @@ expression in it can make splitting slow; nothing in it is run.
 import codecs
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import tokenizers
 
 TOKENIZER = "tokenizer.json"
+_LONG = 100_000  # characters
 _LIMIT = 64 * 1024**2  # bytes; the largest vocabularies in use (256,000 tokens) take 35 MB
 
 
@@ -39,6 +41,7 @@ class Tokenizer:
         vocab_size: how many tokens there are, added ones included.
         special_ids: ids of tokens that stand for no text, such as the end of a text.
         added_ids: those and others that stand beside the vocabulary that was learnt.
+        special_names: the names of those of `special_ids`.
         unknown_id: what stands for a piece of text that has no token, or None if every text has tokens.
         spelling: how the vocabulary's strings become bytes.
     """
@@ -57,6 +60,7 @@ class Tokenizer:
         self._added = {token_id: token.content for token_id, token in added.items()}
         self.added_ids = frozenset(added)
         self.special_ids = frozenset(token_id for token_id, token in added.items() if token.special)
+        self.special_names = frozenset(self._added[token_id] for token_id in self.special_ids)
         unknown = getattr(backend.model, "unk_token", None)
         self.unknown_id: int | None = None if unknown is None else backend.token_to_id(unknown)
         way = "byte-level" if self.spelling.bytes_of else "SentencePiece-style"
@@ -86,20 +90,24 @@ class Tokenizer:
             raise TokenizerError(f"{path}: is no valid tokenizer.json ({plain(str(error))})") from None
         return cls(backend, str(path))
 
-    def encode(self, text: str, *, parse_special: bool = False) -> list[int]:
+    def encode(self, text: str, *, parse_special: bool = False, framed: bool = True) -> list[int]:
         """The ids of `text`, with what the tokenizer's template adds.
 
         Args:
             parse_special: whether names of special tokens (`<|endoftext|>`) stand for those tokens; else they are text.
+            framed: False for a text that has its marks already: the template adds nothing.
 
         Raises:
             UsageError: the text holds half a surrogate pair, which no UTF-8 can carry.
             TokenizerError: the tokenizer failed on it.
         """
-        return list(self.encoding(text, parse_special=parse_special).ids)
+        return list(self._encoded(text, parse_special, framed, ids_alone=True).ids)
 
-    def encoding(self, text: str, *, parse_special: bool = False) -> "tokenizers.Encoding":
+    def encoding(self, text: str, *, parse_special: bool = False, framed: bool = True) -> "tokenizers.Encoding":
         """As `encode`, with all that the `tokenizers` package tells: words, offsets."""
+        return self._encoded(text, parse_special, framed)
+
+    def _encoded(self, text: str, parse_special: bool, framed: bool, ids_alone: bool = False) -> "tokenizers.Encoding":
         try:
             text.encode()
         except UnicodeEncodeError as error:
@@ -110,7 +118,9 @@ class Tokenizer:
         self._backend.encode_special_tokens = not parse_special
         try:
             with _quiet():
-                return self._backend.encode(text)
+                if ids_alone and len(text) >= _LONG:  # a third of the time; for short texts threads cost more
+                    return self._backend.encode_batch_fast([text], add_special_tokens=framed)[0]
+                return self._backend.encode(text, add_special_tokens=framed)
         except BaseException as error:
             if not _is_of_tokenizers(error):
                 raise
@@ -142,6 +152,19 @@ class Tokenizer:
         if found is None:
             raise TokenizerError(f"{self._source}: no token has the id {token_id}")
         return found
+
+    def id_of(self, name: str) -> int | None:
+        """The id of a special or added token by its name, such as `<|endoftext|>`; None if there is none."""
+        found: int | None = self._backend.token_to_id(name)
+        return found if found in self.added_ids else None
+
+    def special_in(self, text: str) -> list[str]:
+        """The names of special tokens that stand in `text`, each once, in order."""
+        names = self.special_names
+        lengths, firsts = {len(name) for name in names}, "".join(map(re.escape, {name[0] for name in names if name}))
+        starts = [match.start() for match in re.finditer(f"[{firsts}]", text)] if firsts else []
+        found = (text[at : at + length] for at in starts for length in lengths)
+        return list(dict.fromkeys(name for name in found if name in names))
 
     def piece_bytes(self, token_id: int, first: bool = False) -> bytes:
         """The bytes of one token; of a special or added token, its name.

@@ -149,6 +149,7 @@ def test_greedy_needs_no_seed_and_warns_of_nothing(model: list[str]) -> None:
 
 
 def test_a_seed_that_nobody_chose_is_told_and_replays(model: list[str]) -> None:
+    model = [*model, "-n", "40"]
     run = glass(*model, "Once")
     seed = run.err.removeprefix("glass: seed ").strip()
     assert text_of(glass(*model, "Once", "--seed", seed)) == text_of(run)

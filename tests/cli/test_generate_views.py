@@ -140,13 +140,15 @@ def test_the_footer_fits_and_tells_all(model: list[str], columns: int) -> None:
     footer = lines[start:]
     assert max(map(cell_len, footer[:-1])) <= columns
     told = " ".join(line.strip("─ ") for line in footer)
-    for item in ("3 tokens", "stopped at -n 3", "seed 3", "tok/s", "KV ", "perplexity", "try "):
+    for item in ("3 tokens", "stopped at -n 3", "seed 3", "temp 0.8, top-p 0.95", "tok/s", "KV ", "perplexity", "try "):
         assert item in told
 
 
-@pytest.mark.parametrize(("columns", "asked", "shown"), [(0, "", 80), (60, "1000000000", 2000), (60, "0", 60)])
+@pytest.mark.parametrize(("columns", "asked", "shown"), [(0, "", 80), (60, "1000000000", 2000), (90, "0", 90)])
 def test_the_footer_keeps_to_columns_that_make_sense(model: list[str], columns: int, asked: str, shown: int) -> None:
-    _, text = in_terminal(*model, "a", "-n", "0", "--seed", "3", columns=columns, COLUMNS=asked, NO_COLOR="1")
+    _, text = in_terminal(
+        *model, "a", "-n", "0", "--seed", "3", "-t", "0", columns=columns, COLUMNS=asked, NO_COLOR="1"
+    )
     footer = next(line for line in text.splitlines() if line.startswith("── "))
     assert cell_len(footer) == shown
 

@@ -156,3 +156,22 @@ def test_ids_that_are_no_token(tokenizer: Tokenizer) -> None:
 def test_half_a_surrogate_pair_is_refused(tokenizer: Tokenizer) -> None:
     with pytest.raises(UsageError, match=r"half a surrogate pair \(U\+DC80\) at character 3"):
         tokenizer.encode("ab\udc80c")
+
+
+def test_names_of_special_tokens_are_found_in_a_text() -> None:
+    backend = byte_level()
+    backend.add_special_tokens(["<s>", "[INST]", "<|im_end|>", "\n\n"])
+    tokenizer = Tokenizer(backend)
+    assert tokenizer.special_in("a [INST] <s><s> <|im_end|") == ["[INST]", "<s>"]
+    assert tokenizer.special_in("<<|im_end|>\n\n<|endoftext|>") == ["<|im_end|>", "\n\n", "<|endoftext|>"]
+    assert tokenizer.special_in("") == tokenizer.special_in("nothing < of [ that |") == []
+
+
+def test_a_long_text_has_the_same_ids_as_its_parts_together() -> None:
+    """Past 100,000 characters the package is asked for ids alone."""
+    tokenizer = Tokenizer(byte_level())
+    line = "Lily had a red ball. 日本 <|endoftext|> 🙂\n"
+    long = line * 4_000
+    assert tokenizer.encode(long) == list(tokenizer.encoding(long).ids)
+    assert tokenizer.encode(long, parse_special=True) == list(tokenizer.encoding(long, parse_special=True).ids)
+    assert tokenizer.encode(long, framed=False) == tokenizer.encode(long)[1:]

@@ -138,7 +138,7 @@ def trials_table(trials: Sequence[DtypeTrial]) -> str:
 
 def sample(folder: Path, seed: int) -> str:
     """What glass itself writes at its default settings, not edited."""
-    command = ["generate", "Once upon a time", "--seed", str(seed), "-n", "200"]
+    command = ["generate", "Once upon a time", "--seed", str(seed)]
     done = subprocess.run(
         [sys.executable, "-m", "glasscli", *command, "--model", str(folder)], capture_output=True, text=True, check=True
     )

@@ -109,9 +109,11 @@ def export(model: Llama, tokenizer: Tokenizer, folder: Path, dtype: str) -> str:
             "bos_token_id": END_ID,
             "eos_token_id": END_ID,
             "do_sample": True,
-            "temperature": 0.8,
-            "top_p": 0.95,
+            "temperature": 0.6,
+            "top_p": 0.9,
             "top_k": 0,
+            "repetition_penalty": 1.1,
+            "max_new_tokens": model.shape.max_seq_len,
         },
         "tokenizer_config.json": {
             "tokenizer_class": "PreTrainedTokenizerFast",

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.ablate.options import Options
-from glasscli.cli.console import write_csv, write_json
+from glasscli.cli.console import note, write_csv, write_json
 from glasscli.cli.guesses import named_token
 from glasscli.cli.models import working
 from glasscli.cli.page.page import Page
+from glasscli.cli.prompt_notes import prompt_notes
 from glasscli.errors import UsageError
 from glasscli.generation.prompts import ContextError, read_prompt
 from glasscli.inspect.ablation import Part, ablate_prompt, ablate_text
@@ -22,6 +23,8 @@ def run_prompt(options: Options, loaded: LoadedModel, text: str, parts: Sequence
         ids = read_prompt(loaded, text, parse_special=options.special).token_ids
     except ContextError as error:
         raise UsageError(f"{error}.\n--loss reads a text of any length") from None
+    for remark in () if options.quiet else prompt_notes(loaded.tokenizer, [text], special=options.special):
+        note(remark)
     token = named_token(loaded, "--token", options.token)
     with working(options.quiet) as bar:
         found = ablate_prompt(loaded, ids, token=token, method=options.to, parts=parts, progress=bar)

@@ -14,6 +14,7 @@ def document(found: Worked, labels: list[str]) -> dict[str, Any]:
     """Every step as nested lists, axes [head, query, key or number]."""
     return {
         "schema": "glass.attend/1",
+        "dtype": str(found.raw_HTS.dtype),
         "labels": labels or None,
         "n_heads": len(found.raw_HTS),
         "n_kv_heads": found.n_kv_heads,

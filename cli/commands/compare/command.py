@@ -109,11 +109,14 @@ def _no_mean() -> NoReturn:
 def find(options: Options, loaded: "LoadedModel") -> "Found":
     """All that is asked of the two prompts."""
     from glasscli.cli.commands.compare.found import Found, patching
+    from glasscli.cli.prompt_notes import prompt_notes
     from glasscli.cli.prompt_text import prompt_text
     from glasscli.generation.prompts import read_prompt
     from glasscli.inspect.comparison import compare, movement
 
     texts = prompt_text(options.a), prompt_text(options.b)
+    for remark in () if options.quiet else prompt_notes(loaded.tokenizer, texts, special=options.special):
+        note(remark)
     a, b = (read_prompt(loaded, text, parse_special=options.special).token_ids for text in texts)
     patched = (
         None

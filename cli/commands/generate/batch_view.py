@@ -3,6 +3,7 @@
 import sys
 from typing import Any
 
+from glasscli.cli.commands.generate.asked import Asked
 from glasscli.cli.commands.generate.json_view import (
     model_fields,
     result_fields,
@@ -22,8 +23,8 @@ SCHEMA = "glass.generate-batch/1"
 class BatchTextView:
     """A rule with the number, the prompt, its continuation."""
 
-    def __init__(self, batch: Batch, prompts: list[str], color: Color, echo: bool) -> None:
-        self._batch, self._prompts, self._echo = batch, prompts, echo
+    def __init__(self, batch: Batch, asked: list[Asked], color: Color, echo: bool) -> None:
+        self._batch, self._asked, self._echo = batch, asked, echo
         self._on_terminal = is_terminal()
         self._style = DIM if use_color(color) else ""
 
@@ -32,8 +33,8 @@ class BatchTextView:
 
     def result(self, number: int) -> None:
         """Write a text that is done."""
-        head = f"── {number + 1} of {len(self._prompts)} ".ljust(width(), "─")
-        prompt = self._prompts[number] if self._echo else ""
+        head = f"── {number + 1} of {len(self._asked)} ".ljust(width(), "─")
+        prompt = self._asked[number].shown if self._echo else ""
         text = self._batch.runs[number].text
         if self._on_terminal:
             prompt, text = printable(prompt, keep="\n\t"), printable(text, keep="\n\t")
@@ -48,9 +49,9 @@ class BatchTextView:
 class _Kept:
     """Keeps the tokens of every prompt until its result is due."""
 
-    def __init__(self, batch: Batch, prompts: list[str], options: Options) -> None:
-        self._batch, self._prompts, self._options = batch, prompts, options
-        self._tokens: list[list[dict[str, Any]]] = [[] for _ in prompts]
+    def __init__(self, batch: Batch, asked: list[Asked], options: Options) -> None:
+        self._batch, self._asked, self._options = batch, asked, options
+        self._tokens: list[list[dict[str, Any]]] = [[] for _ in asked]
 
     def step(self, number: int, step: Step) -> None:
         """Keep a token."""
@@ -59,7 +60,7 @@ class _Kept:
 
     def _result(self, number: int) -> dict[str, Any]:
         run = self._batch.runs[number]
-        fields = {"index": number, **result_fields(run, self._prompts[number]), "tokens": self._tokens[number]}
+        fields = {"index": number, **result_fields(run, self._asked[number]), "tokens": self._tokens[number]}
         self._tokens[number] = []
         return fields
 
@@ -68,22 +69,22 @@ class _Kept:
         return {
             "schema": SCHEMA,
             "model": model_fields(batch.loaded),
-            "sampling": settings_fields(self._options),
+            "sampling": settings_fields(self._options, batch.loaded.defaults),
             "timings": {
                 "prefill_s": batch.prefill_s,
                 "decode_s": batch.decode_s,
                 "decode_tokens": batch.n_decoded,
                 "decode_tokens_per_s": batch.n_decoded / batch.decode_s if batch.decode_s else None,
             },
-            "kv_cache": {"allocated_bytes": batch.kv_bytes},
+            "kv_cache": {"spec": batch.choice.text, "allocated_bytes": batch.kv_bytes},
         }
 
 
 class BatchJsonView(_Kept):
     """One document with all results."""
 
-    def __init__(self, batch: Batch, prompts: list[str], options: Options) -> None:
-        super().__init__(batch, prompts, options)
+    def __init__(self, batch: Batch, asked: list[Asked], options: Options) -> None:
+        super().__init__(batch, asked, options)
         self._results: list[dict[str, Any]] = []
 
     def result(self, number: int) -> None:

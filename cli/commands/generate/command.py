@@ -7,7 +7,10 @@ EPILOG = """\
 Without --show, --json or --jsonl, stdout gets the text and nothing else; a terminal also shows the prompt and,
 on stderr, a line of numbers. --show probs, --json and --jsonl tell how likely each token was: to the raw model
 (p, logprob, rank, entropy) and after the sampler (p_sampled), whose order is penalty, temperature, top-k, top-p,
-min-p. Prompt and text together never exceed the context, except with --overflow slide.
+min-p. Prompt and text together never exceed the context, except with --overflow slide. What is not given is taken
+from the model's generation_config.json, where it has one. --cache tells what an engine's smaller cache makes of the
+text; its bytes are really held, and are in the numbers below the text. --chat needs Jinja2:
+pip install 'glasscli[chat]'.
 
 \b
 Examples:
@@ -16,12 +19,17 @@ Examples:
   echo "Lily had a red" | glass generate --json --logprobs 3
   glass generate "The dog ran" --stop "." --top-k 40
   glass generate "A girl named Lily. One day," -n 8 --ablate 2.3
+  glass generate "The dog ran" --cache sinks=4+window=28 --seed 1
 """
 
 
 def run(options: Options) -> int:
     """Write one text, or continue each line of a file; the exit code."""
     options.check()
+    if options.show_prompt:
+        from glasscli.cli.commands.generate.asked import show_prompt
+
+        return show_prompt(options)
     pin_threads(options.model, options.quiet)
     options.check_params()
     if options.prompts is not None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from glasscli.cache.choice import CacheChoice
 from glasscli.cli.console import Color, printable
 from glasscli.cli.page.cells import cells, join_fitting
 from glasscli.cli.page.page import Page
@@ -13,6 +14,7 @@ from glasscli.generation.loop import Generation
 
 if TYPE_CHECKING:
     from glasscli.generation.batch import Batch
+    from glasscli.generation.sampling import SamplingParams
 
 DOT = "|"  # what stands for a middle dot without Unicode: here it parts items
 
@@ -29,18 +31,30 @@ def footer_lines(items: list[str], width: int) -> list[str]:
 def footer_items(run: Generation) -> list[str]:
     """What there is to say of `run`, most wanted first."""
     written, n = run.written, len(run.token_ids)
-    items = [f"{n:,} token{'s' * (n != 1)}", reason(run), f"seed {run.seed}"]
+    items = [f"{n:,} token{'s' * (n != 1)}", reason(run), f"seed {run.seed}", sampler_words(run.written.params)]
     if run.prefill_s:
         items.append(f"prompt {len(run.prompt.token_ids):,} tok {1000 * run.prefill_s:,.1f} ms")
     if run.decode_s:
         items.append(f"{(n - 1) / run.decode_s:,.0f} tok/s")
     if run.cache is not None:
-        items.append(f"KV {sizes(run.cache.used_bytes, run.cache.nbytes)}")
+        items.append(f"KV {_kind(run.choice)}{sizes(run.cache.used_bytes, run.cache.nbytes)}")
     if run.n_slid:
         items.append(f"{run.n_slid:,} tok slid out")
     if written.perplexity is not None:
         items.append(f"perplexity {written.perplexity:.1f}")
     return items
+
+
+def sampler_words(params: "SamplingParams") -> str:
+    """The sampler's settings that do something, in the order in which they do it."""
+    said = [] if params.repetition_penalty == 1 else [f"repeat {params.repetition_penalty:g}"]
+    if params.greedy:
+        return ", ".join([*said, "greedy"])
+    said.append(f"temp {params.temperature:g}")
+    said += [f"top-k {params.top_k}"] if params.top_k else []
+    said += [f"top-p {params.top_p:g}"] if params.top_p < 1 else []
+    said += [f"min-p {params.min_p:g}"] if params.min_p else []
+    return ", ".join(said)
 
 
 def reason(run: Generation) -> str:
@@ -84,12 +98,17 @@ def show_batch_footer(batch: "Batch", color: Color) -> None:
     items = [f"{len(batch.runs):,} prompts", f"{n:,} tokens"]
     if batch.runs:
         items.append(f"seeds {batch.runs[0].seed} to {batch.runs[-1].seed}")
+        items.append(sampler_words(batch.runs[0].written.params))
     items.append(f"prompts {1000 * batch.prefill_s:,.1f} ms")
     if batch.decode_s:
         items.append(f"{batch.n_decoded / batch.decode_s:,.0f} tok/s together")
-    items.append(f"KV {sizes(batch.kv_bytes)}")
+    items.append(f"KV {_kind(batch.choice)}{sizes(batch.kv_bytes)}")
     page = Page.of_stderr(color, DOT)
     page.show([(line, DIM)] for line in footer_lines(items, page.width))
+
+
+def _kind(choice: CacheChoice) -> str:
+    return "" if choice.is_full else f"{choice.text} "
 
 
 def sizes(*n_bytes: int) -> str:

@@ -5,8 +5,11 @@ from dataclasses import asdict
 from typing import Any
 
 from glasscli.checkpoint.load import LoadedModel
+from glasscli.cli.commands.generate.asked import Asked
 from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.console import write_json
+from glasscli.config.writing import WritingDefaults
+from glasscli.dtypes import COMPUTED_IN
 from glasscli.errors import TokenizerError
 from glasscli.generation.continuation import Step
 from glasscli.generation.loop import Generation
@@ -18,8 +21,8 @@ SCHEMA = "glass.generate/1"
 class JsonView:
     """Keeps the steps and writes one document at the end, also when the run was interrupted."""
 
-    def __init__(self, tokenizer: Tokenizer, prompt: str, options: Options) -> None:
-        self._tokenizer, self._prompt, self._options = tokenizer, prompt, options
+    def __init__(self, tokenizer: Tokenizer, made: Asked, options: Options) -> None:
+        self._tokenizer, self._made, self._options = tokenizer, made, options
         self._tokens: list[dict[str, Any]] = []
 
     def start(self, run: Generation) -> None:
@@ -34,15 +37,15 @@ class JsonView:
 
     def end(self, run: Generation) -> None:
         """Write the document."""
-        write_json({**run_fields(run, self._prompt, self._options), "tokens": self._tokens})
+        write_json({**run_fields(run, self._made, self._options), "tokens": self._tokens})
         sys.stdout.flush()
 
 
 class JsonlView:
     """Writes `{"event": "token", …}` for each token at once, then one `{"event": "done", …}`."""
 
-    def __init__(self, tokenizer: Tokenizer, prompt: str, options: Options) -> None:
-        self._tokenizer, self._prompt, self._options = tokenizer, prompt, options
+    def __init__(self, tokenizer: Tokenizer, made: Asked, options: Options) -> None:
+        self._tokenizer, self._made, self._options = tokenizer, made, options
 
     def start(self, run: Generation) -> None:
         """Nothing to write yet."""
@@ -57,7 +60,7 @@ class JsonlView:
 
     def end(self, run: Generation) -> None:
         """Write the last line."""
-        write_line({"event": "done", **run_fields(run, self._prompt, self._options)})
+        write_line({"event": "done", **run_fields(run, self._made, self._options)})
 
 
 def write_line(fields: dict[str, Any]) -> None:
@@ -82,14 +85,14 @@ def token_fields(step: Step, tokenizer: Tokenizer, with_top: bool) -> dict[str, 
     return fields
 
 
-def run_fields(run: Generation, prompt: str, options: Options) -> dict[str, Any]:
+def run_fields(run: Generation, made: Asked, options: Options) -> dict[str, Any]:
     """All of a run but its tokens."""
     n = len(run.token_ids)
     return {
         "schema": SCHEMA,
         "model": model_fields(run.loaded),
-        **result_fields(run, prompt),
-        "sampling": settings_fields(options),
+        **result_fields(run, made),
+        "sampling": settings_fields(options, run.loaded.defaults),
         "timings": {
             "prefill_s": run.prefill_s,
             "prefill_tokens": len(run.prompt.token_ids),
@@ -98,16 +101,18 @@ def run_fields(run: Generation, prompt: str, options: Options) -> dict[str, Any]
             "decode_tokens_per_s": (n - 1) / run.decode_s if run.decode_s else None,
         },
         "kv_cache": {
+            "spec": run.choice.text if run.cache else None,
             "used_bytes": run.cache.used_bytes if run.cache else 0,
             "allocated_bytes": run.cache.nbytes if run.cache else 0,
         },
     }
 
 
-def result_fields(run: Generation, prompt: str) -> dict[str, Any]:
+def result_fields(run: Generation, made: Asked) -> dict[str, Any]:
     """What was read, what was written, and why it ended."""
     return {
-        "prompt": prompt,
+        "prompt": made.text,
+        **({"messages": made.messages} if made.messages else {}),
         "prompt_ids": list(run.prompt.token_ids),
         "n_dropped": run.prompt.n_dropped,
         "text": run.text,
@@ -127,18 +132,20 @@ def model_fields(loaded: LoadedModel) -> dict[str, Any]:
         "layers": config.n_layers,
         "context": config.max_seq_len,
         "vocab_size": config.vocab_size,
+        "dtype": COMPUTED_IN,
         "ablated": list(loaded.removed),
     }
 
 
-def settings_fields(options: Options) -> dict[str, Any]:
-    """The settings of a run, as the options gave them."""
-    params = options.params
-    fields = {**asdict(params), "greedy": params.greedy, "max_new_tokens": options.max_new_tokens}
+def settings_fields(options: Options, defaults: WritingDefaults) -> dict[str, Any]:
+    """The settings of a run: what the options gave, and of the rest the model's `defaults`."""
+    params = options.params(defaults)
+    most = defaults.max_new_tokens if options.max_new_tokens is None else options.max_new_tokens
+    fields = {**asdict(params), "greedy": params.greedy, "max_new_tokens": most}
     fields |= {"stop": options.stop or [], "ignore_eos": options.ignore_eos, "overflow": options.overflow}
     if options.prompts is None:
         fields["use_cache"] = not options.no_cache
-    return {**fields, "special": options.special}
+    return {**fields, "special": options.special, "chat": options.in_chat}
 
 
 def _token(token_id: int, tokenizer: Tokenizer) -> dict[str, Any]:

@@ -4,8 +4,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
+from glasscli.cache.choice import CacheChoice
+from glasscli.cli.cache_option import CacheOption, choice_of
 from glasscli.cli.console import Color
 from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
+from glasscli.config.writing import WritingDefaults
 from glasscli.errors import UsageError
 from glasscli.generation.prompts import Overflow
 
@@ -29,29 +32,49 @@ OVERFLOW = (
 )
 
 
+def model_or(value: float) -> str:
+    """How the help says that a default is the model's own, and `value` for a model that says none."""
+    return f"[default: the model's, else {value:g}]"
+
+
 @dataclass(frozen=True)
 class Options:
     """Continue a text, token by token, each shown as soon as it is chosen."""
 
     prompt: Annotated[str | None, argument("[PROMPT]", "The text to continue; - reads stdin.")] = None
     max_new_tokens: Annotated[
-        int, option("-n --max-new-tokens", "Tokens to write at most.", Group.sampling, metavar="N", min=0)
-    ] = 64
+        int | None,
+        option("-n --max-new-tokens", f"Tokens to write at most {model_or(256)}.", Group.sampling, metavar="N", min=0),
+    ] = None
     temperature: Annotated[
-        float, option("-t --temperature", "Flattens (>1) or sharpens; 0 is greedy.", Group.sampling, metavar="T")
-    ] = 0.8
+        float | None,
+        option(
+            "-t --temperature", f"Flattens (>1) or sharpens; 0 is greedy {model_or(0.8)}.", Group.sampling, metavar="T"
+        ),
+    ] = None
     top_k: Annotated[
-        int, option("--top-k", "Draw from the K likeliest tokens; 0 is off.", Group.sampling, metavar="K")
-    ] = 0
+        int | None,
+        option("--top-k", f"Draw from the K likeliest tokens; 0 is off {model_or(0)}.", Group.sampling, metavar="K"),
+    ] = None
     top_p: Annotated[
-        float, option("--top-p", "Draw from the fewest tokens of mass P; 1 is off.", Group.sampling, metavar="P")
-    ] = 0.95
+        float | None,
+        option(
+            "--top-p", f"Draw from the fewest tokens of mass P; 1 is off {model_or(0.95)}.", Group.sampling, metavar="P"
+        ),
+    ] = None
     min_p: Annotated[
-        float, option("--min-p", "Drop tokens below P × the likeliest; 0 is off.", Group.sampling, metavar="P")
-    ] = 0.0
+        float | None,
+        option("--min-p", f"Drop tokens below P × the likeliest; 0 is off {model_or(0)}.", Group.sampling, metavar="P"),
+    ] = None
     repetition_penalty: Annotated[
-        float, option("--repetition-penalty", "Above 1: tokens seen get less likely.", Group.sampling, metavar="R")
-    ] = 1.0
+        float | None,
+        option(
+            "--repetition-penalty",
+            f"Above 1: tokens seen get less likely {model_or(1)}.",
+            Group.sampling,
+            metavar="R",
+        ),
+    ] = None
     seed: Annotated[
         int | None, option("--seed", "Replays a text [default: random].", Group.sampling, metavar="S", min=0)
     ] = None
@@ -64,7 +87,26 @@ class Options:
     no_cache: Annotated[
         bool, option("--no-cache", "Compute everything anew each token: same text, slowly.", Group.engine)
     ] = False
+    cache: CacheOption = None
     special: Special = False
+    chat: Annotated[
+        bool, option("--chat", "Read the prompt as a user's turn, in the model's chat template.", Group.text)
+    ] = False
+    system: Annotated[
+        str | None, option("--system", "With --chat: what the model is told first.", Group.text, metavar="TEXT")
+    ] = None
+    messages: Annotated[
+        str | None,
+        option(
+            "--messages",
+            "The turns so far, a JSON list of messages with role and content; the prompt is one more.",
+            Group.text,
+            metavar="FILE",
+        ),
+    ] = None
+    show_prompt: Annotated[
+        bool, option("--show-prompt", "Print what the model would read, and write nothing.", Group.output)
+    ] = False
     echo: Annotated[
         bool | None, option("--echo/--no-echo", "Print the prompt first [default: on a terminal].", Group.output)
     ] = None
@@ -102,8 +144,17 @@ class Options:
             raise UsageError("--logprobs has nothing to go into: add --json, --jsonl or --show probs")
         if self.prompts is not None and self.prompt is not None:
             raise UsageError("a prompt and --prompts are two sources: choose one")
+        if self.messages is not None and self.prompts is not None:
+            raise UsageError("--messages and --prompts are two sources: choose one")
+        if self.system is not None and not self.in_chat:
+            raise UsageError("--system has no chat to go into: add --chat")
+        if self.show_prompt and (self.prompts is not None or self.show or self.as_jsonl):
+            raise UsageError("--show-prompt prints one prompt, as text or with --json")
         if self.prompts is not None and self.show:
             raise UsageError("--show is for one prompt; with --prompts use --json or --jsonl")
+        if self.no_cache and self.cache is not None:
+            raise UsageError("--no-cache keeps nothing that --cache could keep in another way: choose one")
+        _ = self.choice
 
     def check_params(self) -> None:
         """Refuse settings without meaning. Imports NumPy.
@@ -111,7 +162,12 @@ class Options:
         Raises:
             UsageError: names the setting.
         """
-        _ = self.params
+        self.params(WritingDefaults())
+
+    @property
+    def in_chat(self) -> bool:
+        """Whether the model's chat template is to be used."""
+        return self.chat or self.messages is not None
 
     @property
     def for_machines(self) -> bool:
@@ -131,12 +187,18 @@ class Options:
         return RUNNERS_UP if self.show is Show.probs else 0
 
     @property
-    def params(self) -> "SamplingParams":
-        """The sampler's settings.
+    def choice(self) -> CacheChoice:
+        """How keys and values are kept. Raises UsageError as `choice_of`."""
+        return choice_of(self.cache)
+
+    def params(self, defaults: WritingDefaults) -> "SamplingParams":
+        """The sampler's settings: what was given, and of the rest a model's `defaults`.
 
         Raises:
             UsageError: one of them has no meaning.
         """
         from glasscli.generation.sampling import SamplingParams
 
-        return SamplingParams(self.temperature, self.top_k, self.top_p, self.min_p, self.repetition_penalty)
+        return SamplingParams.of(
+            defaults, self.temperature, self.top_k, self.top_p, self.min_p, self.repetition_penalty
+        )

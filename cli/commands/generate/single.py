@@ -6,11 +6,13 @@ from typing import Protocol
 
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.ablated import ablated, without_words
+from glasscli.cli.cache_option import for_cache
+from glasscli.cli.commands.generate.asked import Asked, asked, asked_notes, said
+from glasscli.cli.commands.generate.cut import cut_words
 from glasscli.cli.commands.generate.options import Options, Show
 from glasscli.cli.console import is_terminal, note, use_color
 from glasscli.cli.interrupts import watch_interrupts
 from glasscli.cli.models import load
-from glasscli.cli.prompt_text import prompt_text
 from glasscli.errors import UsageError
 from glasscli.generation.continuation import Step
 from glasscli.generation.loop import Generation, generate
@@ -35,36 +37,38 @@ class View(Protocol):
 
 def run_single(options: Options) -> int:
     """Write one text; the exit code."""
-    prompt = prompt_text(options.prompt)
-    loaded = load(options.model, quiet=options.quiet)
+    text, before = said(options)
+    loaded = for_cache(load(options.model, quiet=options.quiet), options.choice)
+    made = asked(options, loaded.checkpoint, loaded.tokenizer, text, before)
     try:
-        loaded = ablated(loaded, options.ablate, partial(_ids, options, loaded, prompt))
+        loaded = ablated(loaded, options.ablate, partial(_ids, options, loaded, made))
         run = generate(
             loaded,
-            prompt,
-            params=options.params,
+            made.prompt,
+            params=options.params(loaded.defaults),
             seed=options.seed,
             max_new_tokens=options.max_new_tokens,
             stop=options.stop or (),
             ignore_eos=options.ignore_eos,
             overflow=options.overflow,
             use_cache=not options.no_cache,
+            cache=options.choice,
             parse_special=options.special,
             n_top=options.n_top,
         )
     except ContextError as error:
         raise UsageError(f"{error}.\n--overflow left cuts the oldest, --overflow slide reads all of it") from None
     if not options.quiet:
-        for text in notes(run, options):
-            note(text)
-    code = write(run, view_of(loaded, prompt, options))
+        for remark in notes(run, made, options):
+            note(remark)
+    code = write(run, view_of(loaded, made, options))
     if not (options.quiet or options.for_machines):
         tell_numbers(run, options)
     return code
 
 
-def _ids(options: Options, loaded: LoadedModel, prompt: str) -> tuple[int, ...]:
-    return read_prompt(loaded, prompt, options.overflow, options.special).token_ids
+def _ids(options: Options, loaded: LoadedModel, made: Asked) -> tuple[int, ...]:
+    return read_prompt(loaded, made.prompt, options.overflow, options.special).token_ids
 
 
 def write(run: Generation, view: View) -> int:
@@ -86,35 +90,35 @@ def write(run: Generation, view: View) -> int:
     return 130 if interrupt.requested else 0
 
 
-def view_of(loaded: LoadedModel, prompt: str, options: Options) -> View:
+def view_of(loaded: LoadedModel, made: Asked, options: Options) -> View:
     """What shows the steps."""
     if options.for_machines:
         from glasscli.cli.commands.generate.json_view import JsonlView, JsonView
 
-        return (JsonView if options.as_json else JsonlView)(loaded.tokenizer, prompt, options)
+        return (JsonView if options.as_json else JsonlView)(loaded.tokenizer, made, options)
     if options.show is Show.probs:
         from glasscli.cli.commands.generate.probs_view import ProbsView
 
         return ProbsView(loaded.tokenizer, options.color, options.n_top - 1)
     from glasscli.cli.commands.generate.text_view import TextView
 
-    return TextView(prompt, options.color, options.echo, options.tinted)
+    return TextView(made.shown, options.color, options.echo, options.tinted)
 
 
-def notes(run: Generation, options: Options) -> list[str]:
+def notes(run: Generation, made: Asked, options: Options) -> list[str]:
     """What should be known before the text."""
     dropped = run.prompt.n_dropped
-    said = list(run.loaded.notes)
+    remarks = [*run.loaded.notes, *asked_notes(options, run.loaded, [made])]
     if run.loaded.removed:
-        said.append(without_words(run.loaded.removed))
+        remarks.append(without_words(run.loaded.removed))
     if dropped:
         kept, context = len(run.prompt.token_ids), run.loaded.config.max_seq_len
-        said.append(
+        remarks.append(
             f"the oldest {dropped:,} tokens of the prompt were cut: {kept:,} are left of a context of {context:,}"
         )
     if options.tinted and not use_color(options.color):
-        said.append("no colour here: --color always forces it, --show probs has the numbers")
-    return said
+        remarks.append("no colour here: --color always forces it, --show probs has the numbers")
+    return remarks
 
 
 def tell_numbers(run: Generation, options: Options) -> None:
@@ -124,5 +128,8 @@ def tell_numbers(run: Generation, options: Options) -> None:
 
         try_next = hints(run, options.show is Show.probs) if is_terminal() else []
         show_footer(run, options.color, tinted=options.tinted and use_color(options.color), try_next=try_next)
-    elif not run.seed_given and not run.written.params.greedy:
+        return
+    if not run.seed_given and not run.written.params.greedy:
         note(f"seed {run.seed}")
+    if cut := cut_words([run], options.max_new_tokens is None):
+        note(cut)

@@ -5,6 +5,7 @@ from typing import Any
 
 from glasscli.checkpoint.facts import CACHE_ITEM_BYTES, Facts, TokenizerFacts
 from glasscli.checkpoint.outline import Outline
+from glasscli.dtypes import COMPUTED_IN
 
 
 def document(facts: Facts) -> dict[str, Any]:
@@ -12,6 +13,7 @@ def document(facts: Facts) -> dict[str, Any]:
     return {
         "schema": "glass.info/1",
         "runs": True,
+        "dtype": COMPUTED_IN,
         "folder": str(facts.folder),
         "config": asdict(facts.config),
         "tied": facts.tied,
@@ -19,7 +21,7 @@ def document(facts: Facts) -> dict[str, Any]:
         "stored_bytes": facts.stored_bytes,
         "parts": [asdict(part) for part in facts.parts],
         "cache": {
-            "dtype": "float32",
+            "dtype": COMPUTED_IN,
             "item_bytes": CACHE_ITEM_BYTES,
             "bytes_per_token": facts.cache_bytes_per_token,
             "context_bytes": facts.cache_context_bytes,

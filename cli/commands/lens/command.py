@@ -34,6 +34,7 @@ def run(options: Options) -> int:
     from glasscli.cli.commands.dump_attn.pick import pick_rows
     from glasscli.cli.guesses import named_token
     from glasscli.cli.models import load
+    from glasscli.cli.prompt_notes import prompt_notes
     from glasscli.cli.prompt_text import prompt_text
     from glasscli.generation.prompts import read_prompt
     from glasscli.inspect.attribution import attribute
@@ -41,7 +42,8 @@ def run(options: Options) -> int:
 
     text = DEMO if options.prompt is None else prompt_text(options.prompt)
     loaded = load(options.model, quiet=options.quiet)
-    for remark in () if options.quiet else loaded.notes:
+    about = prompt_notes(loaded.tokenizer, [text], special=options.special)
+    for remark in () if options.quiet else [*loaded.notes, *about]:
         note(remark)
     ids = read_prompt(loaded, text, parse_special=options.special).token_ids
     loaded = ablated(loaded, options.ablate, lambda: ids)

@@ -7,7 +7,7 @@ from glasscli.cli.page.cells import cells, pad
 from glasscli.cli.page.page import Line, Page, spaced
 from glasscli.tokenizer.merges import Word
 from glasscli.tokenizer.pieces import label_of
-from glasscli.tokenizer.tokenized import Part, Token
+from glasscli.tokenizer.tokenized import Part, Token, distinct
 from glasscli.tokenizer.tokenizer import Tokenizer
 
 LABEL_CELLS = 24  # a longer token pushes its bytes to the right, it is not cut
@@ -44,22 +44,35 @@ def part_words(part: Part, ascii_only: bool = False) -> str:
 
 def _table(page: Page, tokens: Sequence[Token]) -> list[Line]:
     """A row a token. What doesn't fit beside it goes under it, indented."""
-    labels = [page.label(token.data) for token in tokens]
+    kinds = distinct(tokens)
+    labels = [page.label(token.data) for token in kinds]
     n_width = len(str(max(0, len(tokens) - 1)))
-    id_width = max([2, *(len(str(token.token_id)) for token in tokens)])
+    id_width = max([2, *(len(str(token.token_id)) for token in kinds)])
     label_width = min(LABEL_CELLS, page.width // 3, max([5, *map(cells, labels)]))
     lines: list[Line] = []
     if tokens:
         heads = [f"{'token':<{label_width}}", "bytes"]
         lines += page.flow(f"{'#':>{n_width}}  {'id':>{id_width}}  ", heads, style="dim")
-    for i, (token, label) in enumerate(zip(tokens, labels, strict=True)):
-        remarks = [KINDS[token.kind]] if token.kind in KINDS else [part_words(p, not page.unicode) for p in token.parts]
-        data = "" if token.kind == "special" else token.data.hex(" ")
-        padded = pad(label, max(label_width, cells(label)))
-        style = "magenta" if token.parts else "yellow" if remarks else ""
-        start = f"{i:>{n_width}}  {token.token_id:>{id_width}}  "
-        lines += page.flow(start, [padded, *filter(None, [data]), *remarks], style=style)
+    rows = {}  # those of one token differ in their number alone
+    for token, label in zip(kinds, labels, strict=True):
+        start = f"{'0' * n_width}  {token.token_id:>{id_width}}  "
+        ((shown, style), *rest), *below = _row(page, start, token, label, label_width)
+        rows[id(token)] = (shown[n_width:], style, rest, below)
+    for i, token in enumerate(tokens):
+        shown, style, rest, below = rows[id(token)]
+        lines.append([(f"{i:>{n_width}}{shown}", style), *rest])
+        if below:
+            lines += below
     return lines
+
+
+def _row(page: Page, start: str, token: Token, label: str, label_width: int) -> list[Line]:
+    """The lines of one token behind `start`."""
+    remarks = [KINDS[token.kind]] if token.kind in KINDS else [part_words(p, not page.unicode) for p in token.parts]
+    data = "" if token.kind == "special" else token.data.hex(" ")
+    padded = pad(label, max(label_width, cells(label)))
+    style = "magenta" if token.parts else "yellow" if remarks else ""
+    return page.flow(start, [padded, *filter(None, [data]), *remarks], style=style)
 
 
 def _merges(page: Page, words: Sequence[Word]) -> list[Line]:
@@ -96,8 +109,9 @@ def _legend(page: Page, tokenizer: Tokenizer, tokens: Sequence[Token], hint: boo
     marks = {" ": "· space", "\n": "⏎ newline", "\t": "⇥ tab"}
     if not page.unicode:
         marks = {" ": "_ space", "\n": "\\n newline", "\t": "\\t tab"}
-    used = [mark for c, mark in marks.items() if any(c.encode() in token.data for token in tokens)]
-    used += ["<0x..> a byte that is no character by itself"] * any(token.text is None for token in tokens)
+    kinds = distinct(tokens)
+    used = [mark for c, mark in marks.items() if any(c.encode() in token.data for token in kinds)]
+    used += ["<0x..> a byte that is no character by itself"] * any(token.text is None for token in kinds)
     lines = page.flow("", [*used, f"{tokenizer.kind}, {tokenizer.vocab_size:,} tokens"], style="dim", gap=3)
     if hint and page.terminal:
         tries = ["--merges (how each token was built)", "--special", "--json"]

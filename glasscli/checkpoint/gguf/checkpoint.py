@@ -4,6 +4,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from glasscli.checkpoint.chat_files import DEFAULT, MARKS, ChatTemplates
 from glasscli.checkpoint.checkpoint import Checkpoint
 from glasscli.checkpoint.gguf.fields import Fields
 from glasscli.checkpoint.gguf.header import Header
@@ -14,7 +15,9 @@ from glasscli.checkpoint.gguf.read import read
 from glasscli.checkpoint.gguf.settings import heads_by_layer, settings
 from glasscli.checkpoint.gguf.tensor_types import READABLE
 from glasscli.checkpoint.gguf.tensors import origins
+from glasscli.checkpoint.gguf.values import shortest
 from glasscli.checkpoint.safetensors_file import TensorInfo
+from glasscli.config.writing import WritingDefaults
 from glasscli.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,6 +25,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from glasscli.tokenizer.tokenizer import Tokenizer
+
+# generation_config.json's name of a setting: what a header calls it after `general.sampling.`.
+SAMPLING = {
+    "temperature": "temp",
+    "top_k": "top_k",
+    "top_p": "top_p",
+    "min_p": "min_p",
+    "repetition_penalty": "penalty_repeat",
+}
 
 
 class GGUF(Checkpoint):
@@ -69,12 +81,19 @@ class GGUF(Checkpoint):
         ends = end_ids(self._header.metadata, str(self.path))
         return said | {"eos_token_id": ends} if ends else said
 
+    def writing(self) -> WritingDefaults:
+        found = {name: self._header.metadata.get(f"general.sampling.{key}") for name, key in SAMPLING.items()}
+        said = {name: shortest(value) if isinstance(value, float) else value for name, value in found.items()}
+        if isinstance(said["top_k"], int) and said["top_k"] < 0:
+            said["top_k"] = 0  # off, too
+        return WritingDefaults.from_settings(said, str(self.path))
+
     def tensors(self) -> list[TensorInfo]:
         """As the interface says, by Hugging Face's names and in its shapes; types and bytes are those of the file."""
         return [source.info for source in self._origins.values()]
 
-    def read(self, info: TensorInfo) -> "NDArray[np.float32]":
-        return read(self._origins[info.name])
+    def read(self, info: TensorInfo, notes: list[str] | None = None) -> "NDArray[np.float32]":
+        return read(self._origins[info.name], notes)
 
     @property
     def readable(self) -> tuple[str, ...]:
@@ -92,7 +111,16 @@ class GGUF(Checkpoint):
         return self._model[1]
 
     @property
-    def chat_template(self) -> str | None:
-        """The template for turns of a conversation; None if the file has none."""
-        found = self._header.metadata.get("tokenizer.chat_template")
-        return found if isinstance(found, str) and found else None
+    def has_chat_template(self) -> bool:
+        return isinstance(self._header.metadata.get("tokenizer.chat_template"), str)
+
+    def chat_templates(self) -> ChatTemplates | None:
+        metadata, key = self._header.metadata, "tokenizer.chat_template"
+        named = {name.removeprefix(f"{key}."): text for name, text in metadata.items() if name.startswith(f"{key}.")}
+        found = {name: text for name, text in {DEFAULT: metadata.get(key), **named}.items() if isinstance(text, str)}
+        if not any(found.values()):
+            return None
+        from glasscli.tokenizer.gguf import marks_of
+
+        marks = marks_of(metadata, str(self.path), MARKS)
+        return ChatTemplates(found, marks, str(self.path))

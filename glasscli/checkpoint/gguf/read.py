@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 SLICE = 1 << 16  # numbers made float32 at once; on the way they take some six times as many bytes as in the end
 
 
-def read(source: Origin) -> "NDArray[np.float32]":
+def read(source: Origin, notes: list[str] | None = None) -> "NDArray[np.float32]":
     """The tensor. All its numbers are finite.
+
+    Args:
+        notes: gets a sentence about a NaN or an infinity, which is then no error.
 
     Raises:
         CheckpointError: a type that glass does not read, the file ended, a NaN or an infinity, or no memory for it.
@@ -40,18 +43,24 @@ def read(source: Origin) -> "NDArray[np.float32]":
     target: NDArray[Any] = values.T if source.turned_over else values.reshape(n_rows, -1)
     places = source.places()
     at = 0
+    complaint = ""
     for rows in source.rows:
-        for made in _slices(rows):
+        for first, made in _slices(rows):
+            complaint = complaint or _not_finite(made, rows, first)
+            if complaint and notes is None:
+                raise CheckpointError(complaint)
             if source.less_one:
                 made -= np.float32(1)
             stop = at + len(made)
             target[slice(at, stop) if places is None else places[at:stop]] = made
             at = stop
+    if complaint and notes is not None:
+        notes.append(complaint)
     return values
 
 
-def _slices(rows: Rows) -> "Iterator[NDArray[np.float32]]":
-    """The rows in order, some at a time: arrays [some, numbers of a row]."""
+def _slices(rows: Rows) -> "Iterator[tuple[int, NDArray[np.float32]]]":
+    """The rows in order, some at a time: the first of them, and an array [some, numbers of a row]."""
     import numpy as np
 
     from glasscli.checkpoint.gguf.blocks import DEQUANTISE
@@ -60,8 +69,8 @@ def _slices(rows: Rows) -> "Iterator[NDArray[np.float32]]":
     n_numbers, block_bytes = BLOCKS[info.dtype]
     if len(info.shape) < 2 and n_numbers > 1:  # a vector in blocks: its rows can't be told apart before
         length = math.prod(info.shape)
-        whole = next(_slices(Rows(_as_matrix(rows), 0, 1)))
-        yield whole.reshape(length, 1)[rows.start : rows.stop]
+        _, whole = next(_slices(Rows(_as_matrix(rows), 0, 1)))
+        yield rows.start, whole.reshape(length, 1)[rows.start : rows.stop]
         return
     width = math.prod(info.shape[1:])
     row_bytes = width // n_numbers * block_bytes
@@ -75,8 +84,7 @@ def _slices(rows: Rows) -> "Iterator[NDArray[np.float32]]":
                 _fill(file, stored, rows)
                 with np.errstate(invalid="ignore", over="ignore"):  # a scale that is no finite number
                     made = DEQUANTISE[info.dtype](stored.reshape(-1, block_bytes)).reshape(some, width)
-                _check_finite(made, rows, first)
-                yield made
+                yield first, made
     except OSError as error:
         raise CheckpointError(f"{info.file}: can't be read ({error.strerror})") from None
 
@@ -95,14 +103,13 @@ def _fill(file: Any, stored: "NDArray[np.uint8]", rows: Rows) -> None:
         raise CheckpointError(f"{rows.info.file}: ended while {rows.info.name} was read; did it change?")
 
 
-def _check_finite(made: "NDArray[np.float32]", rows: Rows, first: int) -> None:
+def _not_finite(made: "NDArray[np.float32]", rows: Rows, first: int) -> str:
+    """What to say of a NaN or an infinity in it; nothing if there is none."""
     import numpy as np
 
     finite = np.isfinite(made)
-    if not finite.all():
-        row, column = (int(i) for i in np.unravel_index(int(finite.argmin()), finite.shape))
-        value = made[row, column]
-        raise CheckpointError(
-            f"{rows.info.file}: {rows.info.name} holds values that are no finite numbers, "
-            f"the first {value} in row {first + row}"
-        )
+    if finite.all():
+        return ""
+    row, column = (int(i) for i in np.unravel_index(int(finite.argmin()), finite.shape))
+    found = f"the first {made[row, column]} in row {first + row}"
+    return f"{rows.info.file}: {rows.info.name} holds values that are no finite numbers, {found}"
