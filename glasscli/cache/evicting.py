@@ -73,7 +73,8 @@ class EvictingStore(RowStore):
         assert k_BKTE.shape[2] == 1
         self._write(np.concatenate([k_BKTE[0], v_BKTE[0]]).reshape(2, -1, k_BKTE.shape[3]), starts[0])
         seen = min(starts[0] + 1, self.rows.places)
-        return View(*self.rows.read(slice(0, seen)), None, int(self.positions[0, :, :seen].min()))
+        positions = self.positions[0, :, :seen].copy()
+        return View(*self.rows.read(slice(0, seen)), None, int(positions.min()), positions)
 
     def append_one(self, kv_2KE: Array, start: int) -> tuple[Any, Any, int]:
         self._write(kv_2KE, start)
@@ -107,7 +108,8 @@ class EvictingStore(RowStore):
         positions = self.positions[sequence, :, :kept]
         order = positions.argsort(axis=-1)[None, :, :, None]
         first = int(positions.min()) if kept else 0
-        return View(np.take_along_axis(keys, order, 2), np.take_along_axis(values, order, 2), None, first)
+        keys, values = np.take_along_axis(keys, order, 2), np.take_along_axis(values, order, 2)
+        return View(keys, values, None, first, np.sort(positions, axis=-1))
 
     def can_truncate(self, length: int, to: int) -> bool:
         return to == 0

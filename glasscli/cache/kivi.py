@@ -22,6 +22,8 @@ from glasscli.errors import UsageError
 class KiviStore(Store):
     """Keys, values or both as KIVI packs them; what is not is packed at once, as by `PackedStore`."""
 
+    forgets = False
+
     def __init__(self, packing: Packing, heads: Heads, max_tokens: int, batch: int, residual: int) -> None:
         self.max_tokens, self.residual = max_tokens, residual
         shape = (batch, heads.n_kv_heads)
@@ -61,14 +63,16 @@ class KiviStore(Store):
         exact_k, exact_v = (half.take(x, start, old, new) for half, x in ((self.k, k_BKTE), (self.v, v_BKTE)))
         keys, values = self.k.read_packed(new), self.v.read_packed(new)
         if n_new == 1:
-            exact_k, exact_v, mask = exact_k[:, :, new - old :], exact_v[:, :, new - old :], None
+            exact_k, exact_v, mask, positions = exact_k[:, :, new - old :], exact_v[:, :, new - old :], None, None
         else:
             # Each query sees a token either packed or exact, as it stood right after that query's own token came.
             lengths = np.arange(start + 1, stop + 1)[:, None]
             packed = np.maximum(0, lengths - self.residual) // GROUP * GROUP
             position = np.arange(old, stop)
             mask = np.concatenate([np.arange(new) < packed, (position >= packed) & (position < lengths)], axis=1)
-        return View(np.concatenate([keys, exact_k], axis=2), np.concatenate([values, exact_v], axis=2), mask)
+            positions = np.concatenate([np.arange(new), position])
+        keys, values = np.concatenate([keys, exact_k], axis=2), np.concatenate([values, exact_v], axis=2)
+        return View(keys, values, mask, 0, positions)
 
     def append_one(self, kv_2KE: Array, start: int) -> tuple[Any, Any, int]:
         old, new = self._packed(start), self._packed(start + 1)

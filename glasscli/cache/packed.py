@@ -16,6 +16,8 @@ from glasscli.errors import UsageError
 class RowStore(Store):
     """A store whose contents are `Rows`. Several sequences are taken one after the other."""
 
+    forgets = False
+
     def __init__(self, packing: Packing, heads: Heads, places: int, max_tokens: int, batch: int) -> None:
         self.max_tokens = max_tokens
         self.rows = Rows(packing, heads, places, batch)
@@ -58,6 +60,8 @@ class RowStore(Store):
 
 class PackedStore(RowStore):
     """Every token, packed, one behind the other."""
+
+    forgets = True
 
     def __init__(self, packing: Packing, heads: Heads, max_tokens: int, batch: int) -> None:
         super().__init__(packing, heads, max_tokens, max_tokens, batch)

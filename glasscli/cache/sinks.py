@@ -74,7 +74,7 @@ class SinkStore(RowStore):
         first = int(positions[0])
         if self.turn_by is not None and self._dropped(last):
             return self._turned(keys, values, mask, positions, new, first)
-        return View(keys, values, None if len(new) == 1 else mask, first)
+        return View(keys, values, None if len(new) == 1 else mask, first, positions)
 
     def _turned(self, keys: Array, values: Array, mask: Mask, positions: Positions, new: Positions, first: int) -> View:
         """The view with the sinks' keys turned, apart for each query that has lost sight of some tokens."""
@@ -83,7 +83,7 @@ class SinkStore(RowStore):
         sinks = np.flatnonzero(positions < self.sinks)
         if len(new) == 1:
             keys[:, :, sinks] = self.turn_by(keys[:, :, sinks], np.repeat(dropped, len(sinks)))
-            return View(keys, values, None, first)
+            return View(keys, values, None, first, positions)
         apart = np.flatnonzero(dropped)
         by = np.repeat(dropped[apart], len(sinks))
         turned = self.turn_by(np.tile(keys[:, :, sinks], (1, 1, len(apart), 1)), by)
@@ -96,6 +96,7 @@ class SinkStore(RowStore):
             np.concatenate([np.tile(values[:, :, sinks], (1, 1, len(apart), 1)), values], axis=2),
             np.concatenate([own, mask], axis=1),
             first,
+            np.concatenate([np.tile(positions[sinks], len(apart)), positions]),
         )
 
     def append_one(self, kv_2KE: Array, start: int) -> tuple[Any, Any, int]:
@@ -115,7 +116,7 @@ class SinkStore(RowStore):
         positions = np.arange(length)
         positions = positions[(positions < self.sinks) | (positions >= length - self.window)]
         keys, values = self.rows.row(sequence).read(self._at(positions))
-        return View(keys, values, None, int(positions[0]) if length else 0)
+        return View(keys, values, None, int(positions[0]) if length else 0, positions)
 
     def can_truncate(self, length: int, to: int) -> bool:
         return to == 0 or length <= self.rows.places

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from glasscli.arrays import Array, Mask
 from glasscli.specs.cache_spec import CacheSpec
@@ -29,12 +30,15 @@ class View(NamedTuple):
         mask: true where a query may look, for the last keys alone (all queries see the keys before those):
             bool, broadcastable to [B, H, T, M], M ≤ S. None if every query sees every key.
         first: position of the first key; larger than 0 where older tokens are no longer kept.
+        positions: of each key, [S] or [K, S], where they do not simply follow on `first`; one may stand there twice,
+            in two forms, if no query sees both.
     """
 
     keys: Array
     values: Array
     mask: Mask | None
     first: int = 0
+    positions: NDArray[np.integer] | None = None
 
 
 class Store(ABC):
@@ -47,6 +51,7 @@ class Store(ABC):
 
     max_tokens: int
     by_attention: bool = False  # drops tokens by what was attended to: takes one at a time, and is told
+    forgets: ClassVar[bool] = True  # whether `forget` works; a store with a rule of its own can't be told
 
     @abstractmethod
     def __init__(self, spec: CacheSpec, max_tokens: int, batch: int) -> None:

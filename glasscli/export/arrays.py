@@ -62,8 +62,9 @@ def named_arrays(dump: Dump, steps: Sequence[str], names: str = "native") -> dic
         return {"attentions": np.stack([trace.pattern_HTS[None] for trace in dump.layers])}
     if names == "native":
         layers = {
-            f"L{trace.layer}.{step}": np.ascontiguousarray(step_array(trace, step))
-            for trace in dump.layers
+            f"L{trace.layer}.{run}{step}": np.ascontiguousarray(step_array(trace, step))
+            for run, traces in (("", dump.layers), ("full.", dump.full))
+            for trace in traces
             for step in steps
             if step not in OUTSIDE
         }
@@ -98,6 +99,7 @@ def describe(dump: Dump, names: str = "native") -> dict[str, Any]:
         "mode": dump.mode,
         "start": dump.start,
         "layers": [trace.layer for trace in dump.layers],
+        "cache": dump.cache,
     }
 
 

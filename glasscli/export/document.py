@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from glasscli.config.model_config import ModelConfig
 from glasscli.export.arrays import describe, named_arrays
+from glasscli.inspect.cache_change import changes
 from glasscli.inspect.dump import Dump, SizeError
 from glasscli.inspect.measures import HeadMeasures
 from glasscli.inspect.steps import EVERY_STEP, step_array
@@ -27,20 +28,25 @@ def document(dump: Dump, steps: Sequence[str], names: str = "native") -> dict[st
 
     Native: `layers` holds an object a layer, with a `{"shape", "data"}` a step, `summary` (the measures of
     each head) and `uniform` (those of a head that ignores content). `mask` is true where a query may look. `outside`
-    holds the steps that are no layer's.
+    holds the steps that are no layer's. Of a run with another cache, `full` holds the steps with the full one, and
+    `change` what that did (`cache_change`).
     Other names: `arrays` holds a `{"shape", "data"}` for each of their keys.
 
     Raises:
         UsageError: it would be larger than 50 MB.
     """
-    check_json_size(dump.config, dump.n_queries, len(dump.tokens), len(dump.layers), steps)
+    runs = 2 if dump.full else 1
+    check_json_size(dump.config, dump.n_queries, len(dump.tokens), len(dump.layers), tuple(steps) * runs)
     head = describe(dump, names)
     if names != "native":
         arrays = named_arrays(dump, steps, names)
         return {**head, "arrays": {name: as_json(values) for name, values in arrays.items()}}
     inside = [step for step in steps if step not in OUTSIDE]
+    layers = [_layer(dump, trace, inside) for trace in dump.layers]
+    for entry, full, change in zip(layers, dump.full, changes(dump), strict=False):
+        entry |= {"full": _steps(full, inside), "change": asdict(change)}
     outside = {"outside": {name: as_json(values) for name, values in dump.outside.items()}} if dump.outside else {}
-    return {**head, "layers": [_layer(dump, trace, inside) for trace in dump.layers], **outside}
+    return {**head, "layers": layers, **outside}
 
 
 def check_json_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int, steps: Sequence[str]) -> None:
@@ -89,13 +95,18 @@ def _layer(dump: Dump, trace: LayerTrace, steps: Sequence[str]) -> dict[str, Any
         "heads": config.n_heads,
         "kv_heads": config.n_kv_heads,
         "kv_of_head": [head // config.group_size for head in range(config.n_heads)],
+        **_steps(trace, steps),
     }
-    for step in steps:
-        values = step_array(trace, step)
-        entry[step] = as_json(np.where(trace.mask_TS, values, np.nan) if step in ("scores", "softcap") else values)
     entry["summary"] = [measures_entry(m) for m in dump.measures(trace)]
     entry["uniform"] = dump.uniform().as_dict()
     return entry
+
+
+def _steps(trace: LayerTrace, steps: Sequence[str]) -> dict[str, Any]:
+    arrays = {step: step_array(trace, step) for step in steps}
+    for step in arrays.keys() & {"scores", "softcap"}:
+        arrays[step] = np.where(trace.seen, arrays[step], np.nan)
+    return {step: as_json(values) for step, values in arrays.items()}
 
 
 def measures_entry(m: HeadMeasures) -> dict[str, Any]:

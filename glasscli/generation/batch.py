@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from glasscli.cache.choice import FULL, CacheChoice
 from glasscli.errors import UsageError
 from glasscli.generation.continuation import Step
 from glasscli.generation.loop import Generation, checked_seed, generate
+from glasscli.generation.open_cache import open_cache
 from glasscli.generation.prompts import Overflow
 from glasscli.generation.sampling import SamplingParams
 
@@ -30,12 +32,12 @@ class Batch(Iterator[tuple[int, Step]]):
         runs: one `Generation` a prompt, in order; ask them for text and reason. They are not iterated themselves.
         prefill_s, decode_s: seconds spent on reading the prompts, and on every token after the first.
         n_decoded: tokens after the first, over all prompts.
-        kv_bytes: the most bytes allocated for keys and values at a time.
+        kv_bytes: the most bytes allocated for keys and values at a time, kept as `choice` says.
     """
 
-    def __init__(self, loaded: "LoadedModel", runs: Sequence[Generation]) -> None:
+    def __init__(self, loaded: "LoadedModel", runs: Sequence[Generation], choice: CacheChoice = FULL) -> None:
         """Use `generate_batch`."""
-        self.loaded, self.runs = loaded, runs
+        self.loaded, self.runs, self.choice = loaded, runs, choice
         self.prefill_s = self.decode_s = 0.0
         self.n_decoded = self.kv_bytes = 0
         self._steps = self._all_steps()
@@ -55,7 +57,7 @@ class Batch(Iterator[tuple[int, Step]]):
 
     def _group(self, numbers: list[int]) -> Iterator[tuple[int, Step]]:
         lengths = [len(self.runs[i].prompt.token_ids) + self.runs[i].written.most_tokens for i in numbers]
-        cache = self.loaded.model.new_cache(max(lengths), len(numbers))
+        cache = open_cache(self.loaded, self.choice, max(lengths), len(numbers))
         self.kv_bytes = max(self.kv_bytes, cache.nbytes)
         for place, i in enumerate(numbers):
             yield i, self._first(self.runs[i], cache, place)
@@ -101,6 +103,7 @@ def generate_batch(
     stop: str | Sequence[str] = (),
     ignore_eos: bool = False,
     overflow: str = "error",
+    cache: CacheChoice = FULL,
     parse_special: bool = False,
     n_top: int = 0,
 ) -> Batch:
@@ -108,6 +111,7 @@ def generate_batch(
 
     Args:
         seed: prompt i, counted from 0, gets the seed `seed` + i.
+        cache: how keys and values are kept, those of each text by themselves.
 
     Raises:
         UsageError: as `generate`, with the number of the prompt, counted from 1; for one text in place of several; or
@@ -117,6 +121,7 @@ def generate_batch(
         raise UsageError("generate_batch takes a list of prompts, and got one text; generate takes one")
     if overflow == Overflow.slide:
         raise UsageError("sliding past the context is for one text at a time, not for a batch")
+    open_cache(loaded, cache, 1)  # to refuse it before anything runs
     first_seed = checked_seed(seed)
     runs = []
     for i, prompt in enumerate(prompts):
@@ -138,4 +143,4 @@ def generate_batch(
             raise type(error)(f"prompt {i + 1}: {error}") from None
         run.seed_given = seed is not None
         runs.append(run)
-    return Batch(loaded, runs)
+    return Batch(loaded, runs, cache)

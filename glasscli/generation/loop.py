@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glasscli.arrays import Array
+from glasscli.cache.choice import FULL, CacheChoice
 from glasscli.errors import UsageError
 from glasscli.generation.continuation import Continuation, Ending, Step
 from glasscli.generation.nan_report import bad_numbers
+from glasscli.generation.open_cache import open_cache
 from glasscli.generation.prompts import Overflow, Prompt, read_prompt
 from glasscli.generation.sampling import NumbersError, SamplingParams
 
@@ -37,7 +39,7 @@ class Generation(Iterator[Step]):
         prompt: the tokens that were read, and how many were cut off.
         written: the text so far, its tokens, why it ended.
         seed: what the random draws come from; it replays the text. `seed_given` says whether it was asked for.
-        cache: keys and values; None without a cache.
+        cache: keys and values, kept as `choice` says; None without a cache.
         prefill_s, decode_s: seconds spent on reading the prompt, and on every token after the first.
         n_slid: tokens that a sliding cache has forgotten.
     """
@@ -48,6 +50,7 @@ class Generation(Iterator[Step]):
         """Use `generate`."""
         self.loaded, self.prompt, self.seed, self.seed_given = loaded, prompt, seed, seed_given
         self.cache: KVCache | None = None
+        self.choice = FULL
         self._decoder: Decoder | None = None
         self.slides = False
         self.prefill_s = self.decode_s = 0.0
@@ -68,14 +71,16 @@ class Generation(Iterator[Step]):
         """Why the text ended: see `Step`. None while it goes on."""
         return self.written.finish_reason
 
-    def open_cache(self, max_new_tokens: int, slides: bool, use_cache: bool) -> None:
+    def open_cache(self, max_new_tokens: int, slides: bool, use_cache: bool, choice: CacheChoice = FULL) -> None:
         """Allocate for prompt and text, the whole context at most."""
         if slides and not use_cache:
             raise UsageError("sliding keeps keys that saw tokens since forgotten: it can't be computed without a cache")
-        self.slides = slides
+        if not (use_cache or choice.is_full):
+            raise UsageError(f"without a cache there is nothing that could be kept as {choice.text}")
+        self.slides, self.choice = slides, choice
         if use_cache:
-            most = len(self.prompt.token_ids) + max_new_tokens
-            self.cache = self.loaded.model.new_cache(min(self.loaded.config.max_seq_len, most))
+            most = min(self.loaded.config.max_seq_len, len(self.prompt.token_ids) + max_new_tokens)
+            self.cache = open_cache(self.loaded, choice, most, slides=slides)
             self._decoder = self.loaded.model.decoder() if self.loaded.model.has_fast_form else None
 
     def __next__(self) -> Step:
@@ -147,6 +152,7 @@ def generate(
     ignore_eos: bool = False,
     overflow: str = "error",
     use_cache: bool = True,
+    cache: CacheChoice = FULL,
     parse_special: bool = False,
     n_top: int = 0,
 ) -> Generation:
@@ -165,11 +171,13 @@ def generate(
         ignore_eos: never choose an end-of-text token.
         overflow: "error", "left" or "slide"; see `Overflow`.
         use_cache: False computes everything anew at each step, to the same end.
+        cache: how keys and values are kept; see `cache.choice_text`.
         parse_special: names of special tokens in the prompt count as those tokens.
         n_top: how many of the likeliest tokens each step tells.
 
     Raises:
         UsageError: a setting is out of range, or the prompt empty or too long. All before the first step.
+        ConfigError: the cache can't be for this model.
     """
     policy = overflow_named(overflow)
     params = params or SamplingParams.of(loaded.defaults)
@@ -185,7 +193,7 @@ def generate(
     ending = Ending(max_new_tokens, room, (stop,) if isinstance(stop, str) else tuple(stop), ignore_eos)
     run = Generation(loaded, read, checked_seed(seed), seed is not None)
     run.written = Continuation(loaded, read.token_ids, params, run.seed, ending, n_top)
-    run.open_cache(max_new_tokens, slides, use_cache)
+    run.open_cache(max_new_tokens, slides, use_cache, cache)
     return run
 
 

@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 def bad_numbers(run: "Generation") -> CheckpointError:
     """What to raise when the logits of `run` are NaN or infinite: it names the first tensor that is."""
     ids = [*run.prompt.token_ids, *run.token_ids][: run.loaded.config.max_seq_len]
-    return CheckpointError(
-        f"the model gave logits that are not numbers; no text can follow.\n{first_bad_tensor(run.loaded.model, ids)}"
-    )
+    found = first_bad_tensor(run.loaded.model, ids)
+    if found is None:
+        found = "A second run of the same tokens gave numbers only."
+        if not run.choice.is_full:
+            found = f"With the full cache the same tokens give numbers: {run.choice.text} can't hold them all."
+    return CheckpointError(f"the model gave logits that are not numbers; no text can follow.\n{found}")
 
 
-def first_bad_tensor(model: "Llama", token_ids: "Sequence[int]") -> str:
-    """Where a NaN or an infinity first shows when `token_ids` are read, in the order of computing."""
+def first_bad_tensor(model: "Llama", token_ids: "Sequence[int]") -> str | None:
+    """Where a NaN or an infinity first shows when `token_ids` are read, in the order of computing, if it does."""
     from glasscli.inspect.trace import FIELDS, Trace
 
     trace = Trace(range(model.config.n_layers), places=("embedding", "final_norm", "logits"))
@@ -41,4 +44,4 @@ def first_bad_tensor(model: "Llama", token_ids: "Sequence[int]") -> str:
         if not np.isfinite(value).all():
             bad = np.argwhere(~np.isfinite(value))[0]
             return f"First in {where}[{', '.join(map(str, bad))}] = {value[tuple(bad)]}."
-    return "A second run of the same tokens gave numbers only."
+    return None

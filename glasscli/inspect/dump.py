@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from glasscli.arrays import Array
+from glasscli.cache.choice import FULL, CacheChoice
 from glasscli.cache.kv_cache import KVCache
 from glasscli.config.model_config import ModelConfig
 from glasscli.errors import CheckpointError, UsageError
@@ -68,6 +69,8 @@ class Dump:
         layers: in ascending order.
         chosen: with generated text, the token that each query's step chose.
         weights_hash: SHA-256 of the weight files, where asked for.
+        cache: how keys and values were kept, see `cache.choice_text`.
+        full: the same layers of the same tokens with the full cache, where they are to be compared.
         removed: parts that were taken out, see `LoadedModel.removed`.
         outside: numbers of the model around its layers, by the names of `stream_steps.OUTSIDE`, where asked for: a
             row a query; of "grad" a row for each query whose next token is known.
@@ -83,6 +86,8 @@ class Dump:
     layers: tuple[LayerTrace, ...]
     chosen: tuple[Token, ...] = ()
     weights_hash: str = ""
+    cache: str = FULL.text
+    full: tuple[LayerTrace, ...] = ()
     removed: tuple[str, ...] = ()
     outside: Mapping[str, Array] = field(default_factory=dict)
 
@@ -116,6 +121,7 @@ def dump_attention(
     layers: Iterable[int],
     *,
     rows: tuple[int, int] | None = None,
+    choice: CacheChoice = FULL,
     outside: Sequence[str] = (),
 ) -> Dump:
     """Prefill `prompt` and keep `layers`.
@@ -124,6 +130,7 @@ def dump_attention(
         prompt: a text, or token ids.
         rows: only the queries at positions `rows[0]` to `rows[1] − 1`; the tokens before them are read first,
             untraced, and those after them not at all.
+        choice: how keys and values are kept. A cache that goes by attention is read a token at a time.
         outside: steps of the model around its layers to keep, see `Dump.outside`.
 
     Raises:
@@ -134,12 +141,14 @@ def dump_attention(
     first, stop = rows or (0, len(ids))
     wanted = sorted(set(layers))
     check_size(loaded.config, stop - first, stop, len(wanted))
-    cache = loaded.model.new_cache(stop)
+    cache = loaded.model.chosen_cache(choice, stop)
     if first:
         _read_before(loaded, ids[:first], cache)
-    trace = _traced(loaded, ids[first:stop], cache, wanted, outside)
-    dump = _dump(loaded, prompt, ids[:stop], "prefill", first, [trace.layers[layer] for layer in wanted])
-    return replace(dump, n_prompt=len(ids), outside=outside_arrays(outside, [trace], ids[first + 1 :]))
+    alone = any(store.by_attention for store in cache.stores)
+    parts = [[token_id] for token_id in ids[first:stop]] if alone else [ids[first:stop]]
+    steps = [_traced(loaded, part, cache, wanted, outside) for part in parts]
+    dump = _dump(loaded, prompt, ids[:stop], "prefill", first, _joined(steps, wanted))
+    return replace(dump, n_prompt=len(ids), outside=outside_arrays(outside, steps, ids[first + 1 :]))
 
 
 def dump_decode(
@@ -148,6 +157,7 @@ def dump_decode(
     layers: Iterable[int],
     new_ids: Sequence[int] = (),
     *,
+    choice: CacheChoice = FULL,
     outside: Sequence[str] = (),
 ) -> Dump:
     """Read the last tokens one at a time from the cache, as generation does, and keep `layers`.
@@ -163,12 +173,11 @@ def dump_decode(
     ids = [*ids, *new_ids[:-1]]
     wanted = sorted(set(layers))
     check_size(loaded.config, len(ids) - start, len(ids), len(wanted))
-    cache = loaded.model.new_cache(len(ids))
+    cache = loaded.model.chosen_cache(choice, len(ids))
     if start:
         _read_before(loaded, ids[:start], cache)
     steps = [_traced(loaded, [token_id], cache, wanted, outside) for token_id in ids[start:]]
-    joined = [join_steps([step.layers[layer] for step in steps]) for layer in wanted]
-    dump = _dump(loaded, prompt, ids, "decode", start, joined)
+    dump = _dump(loaded, prompt, ids, "decode", start, _joined(steps, wanted))
     chosen = tuple(token_of(loaded.tokenizer, token_id) for token_id in new_ids)
     return replace(dump, n_prompt=start + 1, chosen=chosen, outside=outside_arrays(outside, steps, new_ids))
 
@@ -182,6 +191,8 @@ def take_rows(dump: Dump, first: int, stop: int) -> Dump:
         square = ("scores_HTS", "pattern_HTS") if trace.softcap_HTS is None else SQUARE
         parts |= {name: getattr(trace, name)[:, rows, :stop] for name in square}
         parts |= {name: getattr(trace, name)[:, :stop] for name in ("cache_k_KSE", "cache_v_KSE")}
+        if trace.seen_KTS is not None:
+            parts["seen_KTS"] = trace.seen_KTS[:, rows, :stop]
         layers.append(replace(trace, start=first, mask_TS=trace.mask_TS[rows, :stop], **parts))
     outside = {name: array[rows] for name, array in dump.outside.items()}
     return replace(
@@ -222,7 +233,7 @@ def first_not_finite(trace: LayerTrace) -> str | None:
         values = step_array(trace, name)
         if values is None:
             continue
-        seen = np.where(trace.mask_TS, values, 0.0) if name in ("scores", "softcap") else values
+        seen = np.where(trace.seen, values, 0.0) if name in ("scores", "softcap") else values
         if not np.isfinite(seen).all():
             return name
     return None
@@ -259,6 +270,11 @@ def outside_arrays(names: Sequence[str], traces: Sequence[Trace], next_ids: Sequ
 def _read_before(loaded: "LoadedModel", ids: Sequence[int], cache: KVCache) -> None:
     with np.errstate(over="ignore", invalid="ignore"):  # as below
         loaded.model(ids, cache, last_only=True)
+
+
+def _joined(steps: Sequence[Trace], layers: Sequence[int]) -> list[LayerTrace]:
+    """Each layer of all steps, one behind the other."""
+    return [join_steps([step.layers[layer] for step in steps]) for layer in layers]
 
 
 def _traced(

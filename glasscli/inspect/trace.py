@@ -13,6 +13,7 @@ import numpy as np
 from glasscli.arrays import Array, Mask
 from glasscli.config.model_config import ModelConfig
 from glasscli.errors import UsageError
+from glasscli.inspect.columns import by_position
 from glasscli.model.places import LAYER_PLACES, MODEL_PLACES, At
 from glasscli.model.rope import half_split_order, pair_order
 
@@ -75,6 +76,15 @@ class LayerTrace:
     attn_post_norm_TD: Array | None = None
     ffn_post_norm_TD: Array | None = None
     first_key: int = 0
+    seen_KTS: Mask | None = None  # where key/value heads keep different tokens: which of `mask_TS` each still has
+
+    @property
+    def seen(self) -> Mask:
+        """True where a query of each head may look."""
+        if self.seen_KTS is None:
+            return np.broadcast_to(self.mask_TS, self.pattern_HTS.shape)
+        seen: Mask = self.seen_KTS.repeat(len(self.pattern_HTS) // len(self.seen_KTS), axis=0)
+        return seen
 
     @property
     def last_scores(self) -> Array:
@@ -135,8 +145,9 @@ class Trace:
 
     def _visit(self, layer: int | None, place: str, array: Any) -> Any:
         """Keep and change what is at a place; returns what the run goes on with."""
-        if place == "mask":
-            self._parts["mask"] = array
+        if place in ("mask", "positions"):
+            if layer in self.wanted:
+                self._parts[place] = array
             return array
         inside = array[0] if layer is not None or place == "embedding" else array  # one sequence
         shown = inside.take(self._to_halves, axis=-1) if place in PAIRED else inside
@@ -159,19 +170,8 @@ class Trace:
         parts, self._parts = self._parts, {}
         parts.setdefault("rope_q", parts.get("q_norm", parts["q"]))
         parts.setdefault("rope_k", parts.get("k_norm", parts["k"]))
-        n_new, n_kept = parts["scores"].shape[-2:]
-        mask = np.ones((n_new, n_kept), np.bool)
-        if (corner := parts.pop("mask", None)) is not None:
-            mask[:, n_kept - corner.shape[-1] :] = corner
-        first = self._start + n_new - n_kept
-        parts["mask"] = np.pad(mask, [(0, 0), (first, 0)])
-        for place, fill in (("scores", -np.inf), ("softcap", -np.inf), ("softmax", 0.0)):
-            if place in parts:
-                parts[place] = np.pad(parts[place], [(0, 0), (0, 0), (first, 0)], constant_values=fill)
-        for place in ("cache_k", "cache_v"):
-            parts[place] = np.pad(parts[place], [(0, 0), (first, 0), (0, 0)])
-        named = {FIELDS[place]: array for place, array in parts.items()}
-        self.layers[layer] = LayerTrace(layer, self._start, first_key=first, **named)
+        named = {FIELDS.get(place, place): array for place, array in by_position(parts, self._start).items()}
+        self.layers[layer] = LayerTrace(layer, self._start, **named)
 
 
 def row_fields(trace: LayerTrace) -> list[str]:
@@ -186,6 +186,8 @@ def join_steps(steps: Sequence[LayerTrace]) -> LayerTrace:
     Keys that did not exist yet at a step have no score: −∞, and a weight of 0.
     """
     last = steps[-1]
+    if len(steps) == 1:
+        return last
     n_seen = last.cache_k_KSE.shape[1]
 
     def square(name: str, fill: float | bool) -> Any:
@@ -200,6 +202,8 @@ def join_steps(steps: Sequence[LayerTrace]) -> LayerTrace:
     }
     if last.softcap_HTS is not None:
         joined["softcap_HTS"] = square("softcap_HTS", -np.inf)
+    if last.seen_KTS is not None:
+        joined["seen_KTS"] = square("seen_KTS", False)
     for name in ("cache_k_KSE", "cache_v_KSE") if last.first_key else ():
         joined[name] = _all_kept(steps, name)
     return replace(

@@ -73,6 +73,8 @@ def attention(normed_BTD: Array, weights: BlockWeights, layer: int, step: Step, 
     view = step.cache.update(layer, k_BKTE, v_BKTE)
     if view.mask is not None:
         at("mask", view.mask)
+    if view.positions is not None:
+        at("positions", view.positions)
     by_attention = step.cache.stores[layer].by_attention
     mixed, pattern = attend(
         q_BHTE,

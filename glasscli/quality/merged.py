@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glasscli.arrays import Array
+from glasscli.cache.choice import CacheChoice
 from glasscli.config.model_config import ModelConfig
 from glasscli.errors import ConfigError
 from glasscli.model.llama import Llama
@@ -64,6 +65,20 @@ def _check(config: ModelConfig, n_kv_heads: int) -> None:
             "keys are normed over all heads at once, with a weight for each: their heads can't be merged",
             "num_key_value_heads",
         )
+
+
+def with_merged_heads(loaded: "LoadedModel", choice: CacheChoice) -> "LoadedModel":
+    """The model with as many key/value heads as `choice` says, and a note that they were merged; else as it is.
+
+    Raises:
+        ConfigError: that many heads can't be made of those there are.
+    """
+    before = loaded.config.n_kv_heads
+    if choice.kv_heads is None or choice.kv_heads == before:
+        return loaded
+    model = merged_model(loaded, choice.kv_heads)
+    note = f"{before} key/value heads of each layer were merged into {choice.kv_heads}, and not retrained"
+    return replace(loaded, config=model.config, model=model, notes=(*loaded.notes, note))
 
 
 def _merged(block: BlockWeights, config: ModelConfig, n_kv_heads: int, roles: str, times: int) -> BlockWeights:

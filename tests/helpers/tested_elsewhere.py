@@ -22,12 +22,12 @@ ELSEWHERE = (
         "the parts of one answer, compared as a whole with bytes worked out by hand",
         (
             "budget/decode_read",
-            "budget/explain",
             "budget/fit",
             "budget/request",
             "budget/sizer",
             "budget/engines/engine",
             "budget/engines/logical",
+            "budget/engines/option",
         ),
     ),
     Elsewhere(
@@ -57,7 +57,13 @@ ELSEWHERE = (
     ),
     Elsewhere("budget/test_sweep.py", "what is asked, as a plan", ("budget/questions",)),
     Elsewhere("cli/test_kv_budget_answers.py", "an answer is what the screen shows", ("budget/answers",)),
-    Elsewhere("cli/test_kv_budget_emit.py", "command lines", ("budget/emit", "budget/engines/vllm/serve")),
+    Elsewhere(
+        "cli/test_kv_budget_emit.py",
+        "command lines",
+        ("budget/emit", "budget/engines/vllm/serve", "budget/engines/llama_cpp/serve"),
+    ),
+    Elsewhere("budget/test_explain.py", "what is said of states", ("budget/engines/words",)),
+    Elsewhere("export/test_curves.py", "where the axes of a plot say that a point is", ("budget/sweep_axes",)),
     Elsewhere(
         "budget/weights/",
         "one sum over many rules, compared with transformers' classes",

@@ -18,6 +18,7 @@ Examples:
   glass dump-attn --layer 2 --head 1 --step scores
   glass dump-attn --decode --head 3 "The cat saw the dog. The cat"
   glass dump-attn --new 8 "Once upon a time"
+  glass dump-attn --layer 0 --cache sinks=1+window=3
   glass dump-attn --heads
   glass dump-attn --all -o attention.html
 """

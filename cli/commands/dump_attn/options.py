@@ -5,6 +5,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+from glasscli.cache.choice import CacheChoice
+from glasscli.cli.cache_option import CacheOption, choice_of
 from glasscli.cli.console import Color
 from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
 from glasscli.errors import UsageError
@@ -46,6 +48,9 @@ STEP = (
 )
 
 
+BESIDE_ENDINGS = (".npz", ".safetensors", ".json")  # files that can hold two runs
+
+
 @dataclass(frozen=True)
 class Options:
     """Show one attention layer: q k v, rope, cache, scores, mask, softmax, mix, out."""
@@ -83,6 +88,7 @@ class Options:
         WhatIf | None,
         option("--what-if", "The layer without its causal mask, or without 1/√head_dim.", Group.view),
     ] = None
+    cache: CacheOption = None
     overview: Annotated[
         bool, option("--overview", "The whole model, a line a place: size, checks, what it would say.", Group.view)
     ] = False
@@ -129,6 +135,11 @@ class Options:
         return self.scale is Scale.log
 
     @property
+    def choice(self) -> CacheChoice:
+        """How keys and values are kept. Raises UsageError as `choice_of`."""
+        return choice_of(self.cache)
+
+    @property
     def jacobian(self) -> bool:
         """Whether the derivative of softmax is wanted, which is no step of a run."""
         return "jacobian" in self.steps
@@ -139,6 +150,7 @@ class Options:
         views = {
             "--step jacobian": self.jacobian,
             "--what-if": self.what_if is not None,
+            "--cache": self.cache is not None,
             "--heads": self.heads,
             "--overview": self.overview,
             "--explain": self.explain,
@@ -156,6 +168,7 @@ class Options:
             UsageError: names the two options.
         """
         view = self.view
+        _ = self.choice
         for name, given in self._needless(view).items():
             if given:
                 raise UsageError(f"{name} says nothing about {view}.")
@@ -183,9 +196,11 @@ class Options:
         """Options that the chosen screen has no use for, and whether they were given."""
         if view is None:
             return {}
+        beside = view == "--cache"
+        for_file = beside and (self.output is not None or self.as_json)
         whole = view in ("--heads", "--overview")  # of all layers, and of the whole prompt
         unused = {
-            f"-o {self.output}": self.output is not None,
+            f"-o {self.output}": self.output is not None and not beside,
             "--decode": self.decode and whole,
             "--new": bool(self.n_new) and whole,
             "--rows": self.rows is not None and whole,
@@ -193,9 +208,13 @@ class Options:
             "--layer": self.layer is not None and whole,
             "--all": self.all_layers and whole,
             "--names": self.names != "native",
-            "--step": bool(self.steps) and not self.jacobian and not (self.blocked and self.steps == ("softmax",)),
-            "--scale log": self.log and self.what_if is None,
+            "--step": bool(self.steps)
+            and not (self.jacobian or for_file)
+            and not (self.blocked and self.steps == ("softmax",)),
+            "--scale log": self.log and self.what_if is None and not beside,
         }
+        if beside and self.output is not None and self.output.suffix not in BESIDE_ENDINGS:
+            raise UsageError(f"-o {self.output}: two caches side by side go into {' '.join(BESIDE_ENDINGS)}.")
         if self.what_if == "no-mask":
             unused |= {"--decode": self.decode, "--new": bool(self.n_new)}
         return unused

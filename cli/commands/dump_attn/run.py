@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from glasscli.cache.choice import FULL, CacheChoice
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.commands.dump_attn.figures import DOT
@@ -17,9 +18,11 @@ from glasscli.errors import UsageError
 from glasscli.export import check_export, export_dump
 from glasscli.export.document import check_json_size, document
 from glasscli.generation.prompts import ContextError, Overflow, read_prompt
+from glasscli.inspect.cache_change import beside
 from glasscli.inspect.dump import Dump, SizeError, dump_attention, dump_decode, take_rows
 from glasscli.inspect.steps import check_step, find_step, steps_of
 from glasscli.inspect.stream_steps import OUTSIDE
+from glasscli.quality.merged import with_merged_heads
 
 DEMO = "The cat saw the dog. The cat"  # a repeat, so that dup and induct have something to measure
 
@@ -32,6 +35,7 @@ def run_dump(options: Options) -> None:
         if step != "jacobian":
             find_step(step)
     loaded = load(options.model, quiet=options.quiet, any_numbers=True)  # a layer that is sound can be looked at
+    options.choice.check(loaded.config.n_kv_heads, loaded.config.head_dim)
     for step in options.steps:
         if step != "jacobian":
             check_step(step, loaded.config)
@@ -56,9 +60,9 @@ def run_dump(options: Options) -> None:
         pick_heads(options.head, wanted, loaded.config)
     new_ids = write_on(options, loaded, ids)
     try:
-        if options.as_json and options.view is None:
+        if options.as_json and options.view in (None, "--cache"):
             rows = pick_rows(options.rows, len(ids) - 1 if options.decode else 0, len(ids))
-            every = steps or tuple(steps_of(loaded.config))
+            every = (steps or tuple(steps_of(loaded.config))) * (1 if options.cache is None else 2)
             check_json_size(loaded.config, rows[1] - rows[0], rows[1], len(layers), every)
         dump = make_dump(options, loaded, text, ids, layers, new_ids)
         finish(options, loaded, dump, steps)
@@ -109,20 +113,27 @@ def write_on(options: Options, loaded: LoadedModel, ids: Sequence[int]) -> list[
 def make_dump(
     options: Options, loaded: LoadedModel, text: str, ids: Sequence[int], layers: Sequence[int], new_ids: Sequence[int]
 ) -> Dump:
-    """Run the prompt, its last step, or the steps of new tokens."""
+    """Run the prompt, its last step, or the steps of new tokens; with another cache too, if one is asked for."""
     outside = [step for step in options.steps if step in OUTSIDE]
-    if options.decode or new_ids:
-        dump = dump_decode(loaded, ids, layers, new_ids, outside=outside)
-        if options.rows is not None:
-            dump = take_rows(dump, *pick_rows(options.rows, dump.start, len(dump.tokens)))
-    else:
-        dump = dump_attention(loaded, ids, layers, rows=pick_rows(options.rows, 0, len(ids)), outside=outside)
+
+    def run(model: LoadedModel, choice: CacheChoice) -> Dump:
+        if not (options.decode or new_ids):
+            rows = pick_rows(options.rows, 0, len(ids))
+            return dump_attention(model, ids, layers, rows=rows, choice=choice, outside=outside)
+        dump = dump_decode(model, ids, layers, new_ids, choice=choice, outside=outside)
+        if options.rows is None:
+            return dump
+        return take_rows(dump, *pick_rows(options.rows, dump.start, len(dump.tokens)))
+
+    dump = run(loaded, FULL)
+    if options.cache is not None:
+        dump = beside(run(with_merged_heads(loaded, options.choice), options.choice), dump, options.choice)
     return replace(dump, prompt=text)
 
 
 def finish(options: Options, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> None:
     """Print JSON, write the file, or show the screens."""
-    if options.view is not None and options.as_json:
+    if options.view not in (None, "--cache") and options.as_json:
         from glasscli.cli.commands.dump_attn.documents import view_document
 
         write_json(view_document(options, with_hash(loaded, dump)), indent=None)

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from glasscli.cache.choice import FULL
 from glasscli.checkpoint.load import LoadedModel
+from glasscli.cli.commands.dump_attn.cache_screen import cache_screen
 from glasscli.cli.commands.dump_attn.decode_screen import chosen_table, decode_screen
 from glasscli.cli.commands.dump_attn.figures import DOT
 from glasscli.cli.commands.dump_attn.heads_screen import explain_screen
@@ -15,6 +17,7 @@ from glasscli.cli.commands.dump_attn.whatif_screen import blocked_screen, jacobi
 from glasscli.cli.page.cells import join_fitting
 from glasscli.cli.page.page import Line, Page
 from glasscli.cli.page.style import DIM
+from glasscli.inspect.cache_change import held_bytes
 from glasscli.inspect.dump import Dump, SizeError, check_size, dump_attention
 from glasscli.inspect.stream_steps import OUTSIDE
 from glasscli.inspect.trace import LayerTrace
@@ -37,14 +40,20 @@ def show(options: Options, loaded: LoadedModel, dump: Dump, steps: Sequence[str]
     prefill = _prefill(loaded, dump) if dump.mode == "decode" and options.view is None and not steps else {}
     for i, trace in enumerate(dump.layers):
         lines: list[Line] = [[]] if i else []
-        lines += _layer(page, options, dump, trace, steps, prefill.get(trace.layer))
+        lines += _layer(page, options, loaded, dump, trace, steps, prefill.get(trace.layer))
         page.show(lines)
     if page.terminal and not options.quiet:
         page.show([[], [(hint(page, options, dump), DIM)]])
 
 
 def _layer(
-    page: Page, options: Options, dump: Dump, trace: LayerTrace, steps: Sequence[str], prefill: LayerTrace | None
+    page: Page,
+    options: Options,
+    loaded: LoadedModel,
+    dump: Dump,
+    trace: LayerTrace,
+    steps: Sequence[str],
+    prefill: LayerTrace | None,
 ) -> list[Line]:
     config, demo = dump.config, options.prompt is None
     if options.explain:
@@ -65,6 +74,9 @@ def _layer(
     if options.what_if:
         top = header(page, dump, trace, heads, demo, f"what if: {options.what_if}")
         return [*top, [], *what_if_screen(page, dump, trace, options.what_if, heads, options.log)]
+    if options.cache is not None:
+        full_bytes = held_bytes(loaded.config, FULL, len(dump.tokens))
+        return cache_screen(page, dump, trace, heads, full_bytes=full_bytes, log=options.log, demo=demo)
     if dump.n_queries == 1 and (dump.mode == "decode" or options.rows is not None):
         return decode_screen(page, dump, trace, heads, prefill, demo)
     if dump.chosen:

@@ -4,6 +4,7 @@ import sys
 from typing import NoReturn
 
 from glasscli.cli.ablated import ablated, without_words
+from glasscli.cli.cache_option import for_cache
 from glasscli.cli.commands.generate.asked import Asked, asked, asked_notes, system_turn
 from glasscli.cli.commands.generate.batch_view import BatchJsonlView, BatchJsonView, BatchTextView
 from glasscli.cli.commands.generate.cut import cut_words
@@ -23,7 +24,8 @@ def run_batch(options: Options, path: str) -> int:
     if options.no_cache:
         raise UsageError("--no-cache is for one prompt: a batch is decoded through one cache")
     lines = prompt_lines(path)
-    loaded = ablated(load(options.model, quiet=options.quiet), options.ablate, _no_mean)
+    loaded = for_cache(load(options.model, quiet=options.quiet), options.choice)
+    loaded = ablated(loaded, options.ablate, _no_mean)
     before = system_turn(options)
     made = [asked(options, loaded.checkpoint, loaded.tokenizer, line, before) for line in lines]
     try:
@@ -36,6 +38,7 @@ def run_batch(options: Options, path: str) -> int:
             stop=options.stop or (),
             ignore_eos=options.ignore_eos,
             overflow=options.overflow,
+            cache=options.choice,
             parse_special=options.special,
             n_top=options.n_top,
         )

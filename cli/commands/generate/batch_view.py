@@ -76,7 +76,7 @@ class _Kept:
                 "decode_tokens": batch.n_decoded,
                 "decode_tokens_per_s": batch.n_decoded / batch.decode_s if batch.decode_s else None,
             },
-            "kv_cache": {"allocated_bytes": batch.kv_bytes},
+            "kv_cache": {"spec": batch.choice.text, "allocated_bytes": batch.kv_bytes},
         }
 
 

@@ -8,7 +8,9 @@ Without --show, --json or --jsonl, stdout gets the text and nothing else; a term
 on stderr, a line of numbers. --show probs, --json and --jsonl tell how likely each token was: to the raw model
 (p, logprob, rank, entropy) and after the sampler (p_sampled), whose order is penalty, temperature, top-k, top-p,
 min-p. Prompt and text together never exceed the context, except with --overflow slide. What is not given is taken
-from the model's generation_config.json, where it has one. --chat needs Jinja2: pip install 'glasscli[chat]'.
+from the model's generation_config.json, where it has one. --cache tells what an engine's smaller cache makes of the
+text; its bytes are really held, and are in the numbers below the text. --chat needs Jinja2:
+pip install 'glasscli[chat]'.
 
 \b
 Examples:
@@ -17,6 +19,7 @@ Examples:
   echo "Lily had a red" | glass generate --json --logprobs 3
   glass generate "The dog ran" --stop "." --top-k 40
   glass generate "A girl named Lily. One day," -n 8 --ablate 2.3
+  glass generate "The dog ran" --cache sinks=4+window=28 --seed 1
 """
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from glasscli.cache.choice import CacheChoice
 from glasscli.cli.console import Color, printable
 from glasscli.cli.page.cells import cells, join_fitting
 from glasscli.cli.page.page import Page
@@ -36,7 +37,7 @@ def footer_items(run: Generation) -> list[str]:
     if run.decode_s:
         items.append(f"{(n - 1) / run.decode_s:,.0f} tok/s")
     if run.cache is not None:
-        items.append(f"KV {sizes(run.cache.used_bytes, run.cache.nbytes)}")
+        items.append(f"KV {_kind(run.choice)}{sizes(run.cache.used_bytes, run.cache.nbytes)}")
     if run.n_slid:
         items.append(f"{run.n_slid:,} tok slid out")
     if written.perplexity is not None:
@@ -101,9 +102,13 @@ def show_batch_footer(batch: "Batch", color: Color) -> None:
     items.append(f"prompts {1000 * batch.prefill_s:,.1f} ms")
     if batch.decode_s:
         items.append(f"{batch.n_decoded / batch.decode_s:,.0f} tok/s together")
-    items.append(f"KV {sizes(batch.kv_bytes)}")
+    items.append(f"KV {_kind(batch.choice)}{sizes(batch.kv_bytes)}")
     page = Page.of_stderr(color, DOT)
     page.show([(line, DIM)] for line in footer_lines(items, page.width))
+
+
+def _kind(choice: CacheChoice) -> str:
+    return "" if choice.is_full else f"{choice.text} "
 
 
 def sizes(*n_bytes: int) -> str:

@@ -101,6 +101,7 @@ def run_fields(run: Generation, made: Asked, options: Options) -> dict[str, Any]
             "decode_tokens_per_s": (n - 1) / run.decode_s if run.decode_s else None,
         },
         "kv_cache": {
+            "spec": run.choice.text if run.cache else None,
             "used_bytes": run.cache.used_bytes if run.cache else 0,
             "allocated_bytes": run.cache.nbytes if run.cache else 0,
         },

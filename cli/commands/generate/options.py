@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
+from glasscli.cache.choice import CacheChoice
+from glasscli.cli.cache_option import CacheOption, choice_of
 from glasscli.cli.console import Color
 from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
 from glasscli.config.writing import WritingDefaults
@@ -85,6 +87,7 @@ class Options:
     no_cache: Annotated[
         bool, option("--no-cache", "Compute everything anew each token: same text, slowly.", Group.engine)
     ] = False
+    cache: CacheOption = None
     special: Special = False
     chat: Annotated[
         bool, option("--chat", "Read the prompt as a user's turn, in the model's chat template.", Group.text)
@@ -149,6 +152,9 @@ class Options:
             raise UsageError("--show-prompt prints one prompt, as text or with --json")
         if self.prompts is not None and self.show:
             raise UsageError("--show is for one prompt; with --prompts use --json or --jsonl")
+        if self.no_cache and self.cache is not None:
+            raise UsageError("--no-cache keeps nothing that --cache could keep in another way: choose one")
+        _ = self.choice
 
     def check_params(self) -> None:
         """Refuse settings without meaning. Imports NumPy.
@@ -179,6 +185,11 @@ class Options:
         if self.logprobs is not None:
             return self.logprobs
         return RUNNERS_UP if self.show is Show.probs else 0
+
+    @property
+    def choice(self) -> CacheChoice:
+        """How keys and values are kept. Raises UsageError as `choice_of`."""
+        return choice_of(self.cache)
 
     def params(self, defaults: WritingDefaults) -> "SamplingParams":
         """The sampler's settings: what was given, and of the rest a model's `defaults`.

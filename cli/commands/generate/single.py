@@ -6,6 +6,7 @@ from typing import Protocol
 
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.ablated import ablated, without_words
+from glasscli.cli.cache_option import for_cache
 from glasscli.cli.commands.generate.asked import Asked, asked, asked_notes, said
 from glasscli.cli.commands.generate.cut import cut_words
 from glasscli.cli.commands.generate.options import Options, Show
@@ -37,7 +38,7 @@ class View(Protocol):
 def run_single(options: Options) -> int:
     """Write one text; the exit code."""
     text, before = said(options)
-    loaded = load(options.model, quiet=options.quiet)
+    loaded = for_cache(load(options.model, quiet=options.quiet), options.choice)
     made = asked(options, loaded.checkpoint, loaded.tokenizer, text, before)
     try:
         loaded = ablated(loaded, options.ablate, partial(_ids, options, loaded, made))
@@ -51,6 +52,7 @@ def run_single(options: Options) -> int:
             ignore_eos=options.ignore_eos,
             overflow=options.overflow,
             use_cache=not options.no_cache,
+            cache=options.choice,
             parse_special=options.special,
             n_top=options.n_top,
         )
