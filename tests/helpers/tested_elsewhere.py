@@ -41,6 +41,11 @@ ELSEWHERE = (
         ("inspect/overview", "inspect/step_info", "inspect/stream_checks"),
     ),
     Elsewhere(
+        "generation/test_chat.py",
+        "a prompt made of templates as files hold them, turns and a sandbox",
+        ("checkpoint/chat_files", "generation/messages", "generation/sandbox"),
+    ),
+    Elsewhere(
         "lesson/test_chapters.py",
         "chapters are told as a whole, each on several models and texts",
         ("lesson/chapters/", "lesson/parts", "lesson/room"),
