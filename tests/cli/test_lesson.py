@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from glasscli.cli.commands.lesson.place import Place, read_place, save_place, state_file
 from glasscli.cli.page.page import Page
 from glasscli.lesson.chapters import CHAPTERS
+from glasscli.locate.shipped import shipped_folder
 
 QUICK = ("mask", "softmax", "rope")
 
@@ -70,6 +71,16 @@ def test_the_readers_text_from_the_command_line_and_from_stdin() -> None:
     assert glass_process("lesson", "mask", "-", stdin=b"Tim had a red ball\n").stdout.decode() == told
 
 
+def test_commands_to_try_name_the_model_that_was_named(tmp_path: Path) -> None:
+    folder = tmp_path / "my model"
+    folder.symlink_to(shipped_folder())
+    told = glass("lesson", "cache", "-m", str(folder), columns=300).out.splitlines()
+    assert told[-2:] == [
+        f"""try  glass dump-attn "The cat saw the dog. The cat" --decode -m '{folder}'""",
+        "     glass kv-budget --model llama-3.1-8b --budget 8GiB",
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -107,8 +118,13 @@ def test_forth_and_back_and_to_another_chapter() -> None:
     pages = re.findall(r"page (\d) of", seen)
     assert pages[:3] == ["1", "2", "1"]
     assert "5 of 14" in seen
+
+
+def test_what_is_no_chapter_is_said_under_the_page_which_stays() -> None:
     _, seen = lesson("99\nq\n", "mask")
-    assert "there is no chapter '99'" in seen
+    said = seen.index("there is no chapter '99'")
+    assert seen.index("page 1 of") < said < seen.rindex("page 1 of")
+    assert "4 of 14" not in seen[said:]
 
 
 def test_it_goes_on_where_the_reader_left_with_the_readers_text() -> None:

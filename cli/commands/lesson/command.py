@@ -54,7 +54,7 @@ def run(options: Options) -> int:
     text = None if options.text is None else prompt_text(options.text)
     loaded = load(options.model, quiet=options.quiet)
     if not options.as_json and read.is_a_dialogue():
-        return read.read(page, loaded, first, text)
+        return read.read(page, loaded, first, text, options.model)
     chosen = CHAPTERS if first is None else CHAPTERS[first : first + 1]
     if options.as_json:
         from glasscli.cli.commands.lesson.document import document
@@ -63,7 +63,7 @@ def run(options: Options) -> int:
         return 0
     for number, chapter in enumerate(chosen):
         page.show([[]] if number else [])
-        for lines in screen.told(page, loaded, chapter, text, options.quiet):
+        for lines in screen.told(page, loaded, chapter, text, options.quiet, options.model):
             page.show(lines)
     return 0
 

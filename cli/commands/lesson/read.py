@@ -25,7 +25,7 @@ def is_a_dialogue() -> bool:
     return is_terminal() and sys.stdin is not None and is_terminal(sys.stdin)
 
 
-def read(page: Page, loaded: "LoadedModel", first: int | None, text: str | None) -> int:
+def read(page: Page, loaded: "LoadedModel", first: int | None, text: str | None, model: str | None) -> int:
     """Show the course from chapter `first`, or from where the reader left; the exit code."""
     place = read_place() if first is None else None
     at, part = (first or 0), 0
@@ -33,7 +33,7 @@ def read(page: Page, loaded: "LoadedModel", first: int | None, text: str | None)
         at, part = find_chapter(place.chapter), place.part if text is None else 0
         text = place.text if text is None else text
     while at < len(CHAPTERS):
-        step = _chapter(page, loaded, at, part, text)
+        step = _chapter(page, loaded, at, part, text, model)
         if step is None:
             return 0
         at, part = step
@@ -42,21 +42,23 @@ def read(page: Page, loaded: "LoadedModel", first: int | None, text: str | None)
     return 0
 
 
-def _chapter(page: Page, loaded: "LoadedModel", at: int, part: int, text: str | None) -> tuple[int, int] | None:
+def _chapter(
+    page: Page, loaded: "LoadedModel", at: int, part: int, text: str | None, model: str | None
+) -> tuple[int, int] | None:
     """Show one chapter from the page that holds `part`; where to go next, or None to leave."""
     chapter = CHAPTERS[at]
     room = Room(loaded, chapter.text if text is None else text)
     write_stderr(f"glass: computing chapter {at + 1} …")
     parts = list(chapter.tell(room))
     top = heading(page, chapter, room)
-    pages = _paged(page, parts, room, _rows() - len(top))
+    pages = _paged(page, parts, room, _rows() - len(top), model)
     number = max(i for i, (begin, _) in enumerate(pages) if begin <= part or i == 0) if part >= 0 else len(pages) - 1
     while number < len(pages):
         begin, lines = pages[number]
         save_place(Place(chapter.name, begin, text))
         page.show([*top, *lines, []])
         answer = _asked(page, f"page {number + 1} of {len(pages)}")
-        if answer is None or answer in ("q", "quit", "exit"):
+        if answer is None:
             return None
         if answer == "b":
             if number == 0:
@@ -65,20 +67,19 @@ def _chapter(page: Page, loaded: "LoadedModel", at: int, part: int, text: str | 
         elif answer == "":
             number += 1
         else:
-            try:
-                return find_chapter(answer), 0
-            except UsageError as error:
-                write_stderr(f"glass: {error}")
+            return find_chapter(answer), 0
     return at + 1, 0
 
 
-def _paged(page: Page, parts: list[Part], room: Room, rows: int) -> list[tuple[int, list[Line]]]:
+def _paged(
+    page: Page, parts: list[Part], room: Room, rows: int, model: str | None = None
+) -> list[tuple[int, list[Line]]]:
     """Parts on pages of at most `rows` lines where they fit: (number of the first part, lines). A question ends one."""
     pages: list[tuple[int, list[Line]]] = [(0, [])]
     asked, block, begin = False, list[Line](), 0
     for i, part in enumerate(parts):
         begin = i if not block else begin
-        block += [[], *part_lines(page, part, room)]
+        block += [[], *part_lines(page, part, room, model)]
         if isinstance(part, Say | Formula) and i + 1 < len(parts):  # what leads to something stays with it
             continue
         if asked or (pages[-1][1] and len(pages[-1][1]) + len(block) > rows):
@@ -97,8 +98,22 @@ def _rows() -> int:
 
 
 def _asked(page: Page, where: str) -> str | None:
-    """What the reader types, or None at the end of the input."""
+    """A key of `KEYS` or a chapter as the reader typed it, or None to leave.
+
+    What is neither is said under the page, which stays: shown again, the page would push the message off the screen.
+    """
     keys = KEYS.format(n=len(CHAPTERS))
-    page.show(page.flow("", [f"── {where} ──", *keys.split("   ")], "dim", 3))
-    line = sys.stdin.readline()
-    return line.strip().lower() if line else None
+    while True:
+        page.show(page.flow("", [f"── {where} ──", *keys.split("   ")], "dim", 3))
+        line = sys.stdin.readline()
+        answer = line.strip().lower()
+        if not line or answer in ("q", "quit", "exit"):
+            return None
+        if answer in ("", "b"):
+            return answer
+        try:
+            find_chapter(answer)
+        except UsageError as error:
+            write_stderr(f"glass: {error}")
+        else:
+            return answer

@@ -15,14 +15,19 @@ if TYPE_CHECKING:
 
 
 def told(
-    page: Page, loaded: "LoadedModel", chapter: Chapter, text: str | None, quiet: bool = False
+    page: Page,
+    loaded: "LoadedModel",
+    chapter: Chapter,
+    text: str | None,
+    quiet: bool = False,
+    model: str | None = None,
 ) -> Iterator[list[Line]]:
-    """A whole chapter, block by block as it is computed."""
+    """A whole chapter, block by block as it is computed; `model`: as the reader named it."""
     room = Room(loaded, chapter.text if text is None else text)
     yield heading(page, chapter, room)
     for part in chapter.tell(room):
         if not (quiet and isinstance(part, Try)):
-            yield [[], *part_lines(page, part, room)]
+            yield [[], *part_lines(page, part, room, model)]
 
 
 def heading(page: Page, chapter: Chapter, room: Room) -> list[Line]:
@@ -35,8 +40,8 @@ def heading(page: Page, chapter: Chapter, room: Room) -> list[Line]:
     return lines
 
 
-def part_lines(page: Page, part: Part, room: Room) -> list[Line]:
-    """One part."""
+def part_lines(page: Page, part: Part, room: Room, model: str | None = None) -> list[Line]:
+    """One part. Commands to try name the reader's `model`."""
     match part:
         case Say(text):
             return page.say(text)
@@ -52,10 +57,16 @@ def part_lines(page: Page, part: Part, room: Room) -> list[Line]:
         case Ask(question):
             return page.wrap(question, "   ", HEAD, first="?  ")
         case Try(commands):
-            typed = [command.replace("TEXT", _typed(room.text)) for command in commands]
+            typed = [_command(command, room.text, model) for command in commands]
             labels = ["try  ", *["     "] * (len(typed) - 1)]
             flows = (page.flow(label, [words], DIM, indent=7) for label, words in zip(labels, typed, strict=True))
             return [line for lines in flows for line in lines]
+
+
+def _command(command: str, text: str, model: str | None) -> str:
+    """A command as the reader types it. The budget is of no model's text, but of sizes."""
+    of_model = f" -m {shlex.quote(model)}" if model is not None and "kv-budget" not in command else ""
+    return command.replace("TEXT", _typed(text)) + of_model
 
 
 def _typed(text: str) -> str:
