@@ -5,11 +5,13 @@ import re
 import shlex
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.family_configs import FAMILIES
-from helpers.family_models import family
+from helpers.family_models import family, random_tensors
+from helpers.model_folders import byte_level, write_folder
 
 from glasscli import LoadedModel, UsageError, load_model
 from glasscli.cli.app import parser
@@ -125,8 +127,36 @@ def test_the_cache_of_famous_models() -> None:
 
 def test_the_pair_of_copying_heads_is_found() -> None:
     text = words(told("induction"))
-    assert "Take out head 2.3" in text
+    assert "On 16 of these draws: take out head 2.3" in text
     assert "head 3.2 copies" in text
+
+
+def test_what_a_label_holds_beside_the_text_is_said() -> None:
+    assert "(“<|endoftext|>” at 0 opens every text, · is a space)" in words(told("vectors"))
+    unmarked = next(CHAPTERS[0].tell(Room(family("gpt2"), "one1")))
+    assert "words or pieces of words. In the model" in words([unmarked])  # no opening mark, no space
+
+
+def test_a_table_that_is_cut_says_so() -> None:
+    assert tables(told("mask"))[0].rows[-1] == ("2 more, also hidden", "", "−∞", "0")
+    assert "These are 8 of 16 heads." in words(told("heads"))
+    assert "…" not in str(tables(told("sharing"))[0].rows)
+
+
+def test_more_heads_than_a_line_holds_are_cut_with_a_mark(tmp_path: Path) -> None:
+    given = {**FAMILIES["qwen3"], "vocab_size": 257, "num_attention_heads": 10, "num_key_value_heads": 2}
+    folder = write_folder(tmp_path / "ten", given, random_tensors(given), byte_level(257, bos=False))
+    who = tables(list(CHAPTERS[8].tell(Room(load_model(folder), "one two one"))))[0]
+    assert [row[1] for row in who.rows] == ["moves " * 5 + "stays stays stays …", "stays " * 5 + "moves moves moves …"]
+
+
+def test_heads_of_a_large_model_are_the_few_that_read_hardest(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = tables(told("heads"))[-1]
+    monkeypatch.setattr("glasscli.lesson.chapters.heads.SHOWN", 3)  # as if 4 × 4 heads were many
+    few = tables(list(CHAPTERS[6].tell(Room(shipped(), CHAPTERS[6].text))))[-1]
+    assert few.headers[0] == "head (3 of 16)"
+    cells = sorted(float(cell.split()[-1]) for row in whole.rows for cell in row[1:])
+    assert [float(row[2]) for row in few.rows] == cells[::-1][:3]
 
 
 def test_who_reads_the_pronoun_is_asked_of_it() -> None:

@@ -38,8 +38,8 @@ def tell(room: Room) -> Iterator[Part]:
     yield Table(("tokens", "all scores", "a tile", "difference"), tuple(rows), left=())
     yield Claim("Exact but for rounding: this is no approximation", worst < 1e-5)
     yield Say(
-        "The arithmetic is the same. What is saved is memory, and on a GPU the way to it: the tile stays in the small "
-        "fast memory beside the processor."
+        "The arithmetic is the same; this is FlashAttention. What is saved is memory, which grows with T and no longer "
+        "with T², and on a GPU the way to it: the tile stays in the small fast memory beside the processor."
     )
     gib = 1024**3
     yield Ask(f"How long a text would take more than 1 GiB for the scores of one layer of this model ({config.n_heads} "

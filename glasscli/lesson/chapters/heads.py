@@ -32,11 +32,13 @@ def tell(room: Room) -> Iterator[Part]:
     yield Formula("out = [O₀ … O_H]·W_O = O₀·W_O⁰ + O₁·W_O¹ + …")
     yield _adds_up(room)
     yield Say("What the heads of this model do: on random words that come twice (copy), and on the text.")
+    n_heads = config.n_heads * config.n_layers
     reports = sorted(head_census(room.loaded, room.ids).reports, key=lambda report: report.role is None)
     yield Table(("head", "copy", "previous", "first", "itself", "called"), tuple(map(_row, reports[:SHOWN])), (0, 5))
     yield Say(
         "Copy: weight on the word after an earlier copy of this one. Previous, first, itself: weight on the word "
         "before, on the first of all, on the word itself. A name is given only to what is far from chance."
+        + (f" These are {SHOWN} of {n_heads} heads." if n_heads > SHOWN else "")
     )
     last = len(room.ids) - 1
     asked = _pronoun(room, last)
@@ -79,24 +81,29 @@ def _pronoun(room: Room, last: int) -> int:
 
 
 def _answer(room: Room, asked: int) -> Iterator[Part]:
-    rows = []
+    read: list[tuple[float, int, int, int]] = []  # weight, layer, head, key
     for trace in room.dump.layers:
-        cells = []
-        for pattern in trace.pattern_HTS[:, asked, : asked + 1]:
+        for h, pattern in enumerate(trace.pattern_HTS[:, asked, : asked + 1]):
             seen = pattern.copy()
             seen[[0, asked]] = 0
             key = int(seen.argmax())
-            cells.append(f"{room.tokens[key].label} {seen[key]:.2f}")
-        rows.append((str(trace.layer), *cells[:SHOWN]))
-    heads = range(min(room.config.n_heads, SHOWN))
-    yield Table(("layer", *(f"head {h}" for h in heads)), tuple(rows), left=tuple(range(1, len(heads) + 1)))
-    best = max(
-        (float(trace.pattern_HTS[h, asked, key]), trace.layer, h, key)
-        for trace in room.dump.layers
-        for h in range(room.config.n_heads)
-        for key in range(1, asked)
-    )
+            read.append((float(seen[key]), trace.layer, h, key))
+    yield _of_each_head(room, read) if room.config.n_heads <= SHOWN >= room.config.n_layers else _hardest(room, read)
+    weight, layer, head, key = max(read)
     yield Say(
-        f"Most goes to {room.quoted(best[3])} at {best[3]}: {best[0]:.2f}, by head {best[1]}.{best[2]}. Whether that "
-        "is understanding or habit a weight can't tell; the chapter “cause” can."
+        f"Most goes to {room.quoted(key)} at {key}: {weight:.2f}, by head {layer}.{head}. Whether that is "
+        "understanding or habit a weight can't tell; the chapter “cause” can."
     )
+
+
+def _of_each_head(room: Room, read: list[tuple[float, int, int, int]]) -> Table:
+    n = room.config.n_heads
+    cells = [f"{room.tokens[key].label} {weight:.2f}" for weight, _, _, key in read]
+    rows = ((str(layer), *cells[layer * n : (layer + 1) * n]) for layer in range(room.config.n_layers))
+    return Table(("layer", *(f"head {h}" for h in range(n))), tuple(rows), left=tuple(range(1, n + 1)))
+
+
+def _hardest(room: Room, read: list[tuple[float, int, int, int]]) -> Table:
+    """Where all heads are too many for a table: those that read one word hardest."""
+    rows = [(f"{layer}.{h}", room.label(key), f"{weight:.2f}") for weight, layer, h, key in sorted(read)[::-1][:SHOWN]]
+    return Table((f"head ({SHOWN} of {len(read)})", "reads most", "weight"), tuple(rows), left=(0, 1))

@@ -16,7 +16,8 @@ from glasscli.lesson.parts import Ask, Claim, Formula, Part, Say, Table, Try
 from glasscli.lesson.room import Room
 
 SHOWN = 3
-FEED_DRAWS = 16  # each head is taken out of each
+FEED_DRAWS, FEW_DRAWS = 16, 2  # each head is taken out of each
+MANY_HEADS = 64
 
 
 def tell(room: Room) -> Iterator[Part]:
@@ -39,15 +40,17 @@ def tell(room: Room) -> Iterator[Part]:
     heads.sort(key=lambda head: -(head[2].mean.induct or 0))
     base = uniform.mean.induct or 0
     yield Table(("head", "copies", "sd", "times chance"), tuple(_row(*head, base) for head in heads[:SHOWN]))
-    feeds = find_feeds(room.loaded, FEED_DRAWS).pairs
+    draws = FEED_DRAWS if room.config.n_layers * room.config.n_heads <= MANY_HEADS else FEW_DRAWS
+    feeds = find_feeds(room.loaded, draws).pairs
     feed = next((f for f in feeds if f.role == "induct" and f.change < 0), None)
     if feed is None:
         yield Say("No head's removal makes another copy less: this model has no such pair.")
         return
     previous = probed[feed.writer.layer][feed.writer.head or 0].mean.prev or 0
     yield Say(
-        f"Take out head {feed.writer.label}, which gives {previous:.2f} of its weight to the word before, and head "
-        f"{feed.reader.label} copies {feed.after:.3f} instead of {feed.before:.3f}. That is the pair."
+        f"On {draws} of these draws: take out head {feed.writer.label}, which gives {previous:.2f} "
+        f"of its weight to the word before, and head {feed.reader.label} copies {feed.after:.3f} instead of "
+        f"{feed.before:.3f}. That is the pair."
     )
     others = [f for f in feeds if f.role == "induct" and f.reader == feed.reader and f is not feed]
     most = max((abs(f.change) for f in others), default=0.0)

@@ -29,6 +29,8 @@ def tell(room: Room) -> Iterator[Part]:
         score = float(trace.last_scores[0, row, key])
         masked, weight = (f"{score:.2f}", f"{trace.pattern_HTS[0, row, key]:.3f}") if allowed else ("−∞", "0")
         rows.append((room.label(key), f"{score:.2f}", masked, weight))
+    if n > SHOWN:
+        rows.append((f"{n - SHOWN} more, also hidden", "", "−∞", "0"))
     yield Table(("key", "raw", "masked", "weight"), tuple(rows))
     hidden = int((~trace.mask_TS).sum())
     ahead = float(np.abs(np.where(trace.mask_TS, 0, trace.pattern_HTS)).sum())
@@ -56,7 +58,7 @@ def _nothing_leaks(room: Room) -> Iterator[Part]:
     size = max(1.0, float(np.abs(logits[0]).max()))
     yield Claim(
         f"Nothing leaks: with another last word, all predictions before it stay (difference {within(before / size)}), "
-        f"and its own moves by up to {after:.1f}",
+        f"and the logits of its own by up to {after:.1f}",
         before < 1e-4 * size < after,
     )
 

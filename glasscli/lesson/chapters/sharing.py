@@ -36,7 +36,10 @@ def tell(room: Room) -> Iterator[Part]:
     yield from _cost(room)
     yield Ask("32 query heads, 8 for keys and values. Four times as long a text is to fit the same memory. How?")
     one, quarter = (_cache_bytes(32, 2, 4 * CONTEXT), _cache_bytes(32, 8, CONTEXT))
-    yield Say(f"With 8: {format_bytes(quarter)} at {CONTEXT:,} tokens. With 2: {format_bytes(one)} at {4 * CONTEXT:,}.")
+    yield Say(
+        f"Keep 2 instead of 8. With 32 layers of heads 128 wide, in bf16: {format_bytes(quarter)} at {CONTEXT:,} "
+        f"tokens with 8, {format_bytes(one)} at {4 * CONTEXT:,} with 2."
+    )
     yield Claim("A quarter of the heads pays for four times the text, to the byte", one == quarter)
     yield Try(("glass kv-budget --hq 32 --hkv 8", "glass kv-budget --compare llama-3.1-8b,falcon-7b"))
 
@@ -61,7 +64,8 @@ def _who_reads_whom(room: Room) -> Iterator[Part]:
         right &= {int(h) for h in np.flatnonzero(moved)} <= {
             h for h in range(config.n_heads) if h // config.group_size == kv_head
         }
-        rows.append((f"KV {kv_head}", " ".join("moves" if m else "stays" for m in moved[:8])))
+        seen = ["moves" if m else "stays" for m in moved[:8]] + ["…"] * (len(moved) > 8)
+        rows.append((f"KV {kv_head}", " ".join(seen)))
     yield Say("Set the keys of one key/value head to 0, in layer 0. Which query heads look elsewhere?")
     yield Table(("silenced", "query heads 0, 1, …"), tuple(rows), left=(0, 1))
     yield Claim("Those that read it, and no others", right)

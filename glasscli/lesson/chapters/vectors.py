@@ -16,9 +16,10 @@ def tell(room: Room) -> Iterator[Part]:
     """The chapter."""
     config, trace, last = room.config, room.trace, len(room.ids) - 1
     yield Say(
-        f"The text is {len(room.ids)} tokens. In the model each is a row of {config.dim:,} numbers that flows through "
-        f"{config.n_layers} layers: the residual stream. Layer {room.layer} brings every row to the same size (the "
-        "norm) and multiplies it by three matrices that were learned. What comes out is called query, key and value."
+        f"The text is {len(room.ids)} tokens, words or pieces of words{_marks(room)}. In the model each is a row of "
+        f"{config.dim:,} numbers that flows through {config.n_layers} layers: the residual stream. Layer {room.layer} "
+        "brings every row to the same size (the norm) and multiplies it by three matrices that were learned. What "
+        "comes out is called query, key and value."
     )
     yield Formula("q = norm(x)·W_Q     k = norm(x)·W_K     v = norm(x)·W_V")
     rows = [(name, trace_array[0, last]) for name, trace_array in _vectors(room).items()]
@@ -41,6 +42,14 @@ def tell(room: Room) -> Iterator[Part]:
     yield Ask("The same word stands in a text twice. In which layer do its two keys first differ?")
     yield from _answer(room)
     yield Try(("glass dump-attn TEXT --step q", "glass dump-attn TEXT --explain"))
+
+
+def _marks(room: Room) -> str:
+    """What in the labels of tokens is not the text."""
+    opening = room.loaded.encode("")
+    said = [f"{room.quoted(0)} at 0 opens every text"] if opening and room.ids[: len(opening)] == opening else []
+    said += ["· is a space"] if any("·" in token.label for token in room.tokens) else []
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _vectors(room: Room) -> dict[str, np.ndarray]:
