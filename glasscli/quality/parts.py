@@ -99,5 +99,5 @@ def _how(choice: CacheChoice, name: str) -> dict[str, Any]:
 def _by_depth(trial: Trial, result: Result) -> Iterator[Part]:
     first = trial.context // 2
     for size, kld in result.divergence.by_depth(STRETCHES):
-        yield Part(f"positions {first:,}–{first + size - 1:,}", kld, None)
+        yield Part(f"{first:,}–{first + size - 1:,}", kld, None)
         first += size

@@ -62,7 +62,7 @@ def test_what_an_engine_cannot_do_is_refused_by_name(asked: dict[str, Any], fiel
         ({"swa_full": True}, "llama.cpp, not of logical"),
         ({"engine": "llama.cpp", "block_size": 16}, "not of llama.cpp"),
         ({"engine": "llama.cpp", "n_seq_max": 2, "batch": 3}, "fewer than the 3"),
-        ({"engine": "vllm", "mamba_cache_mode": "all"}, "none and align"),
+        ({"engine": "vllm", "mamba_cache_mode": "some"}, "none and align and all"),
         ({"batch": 0}, "at least 1"),
         ({"k_dtype": "f17"}, "not a cache dtype"),
         ({"prefix_shared": 101}, "more than the 100"),

@@ -125,6 +125,14 @@ def test_a_limit_that_was_given_is_a_check(args: list[str], code: int) -> None:
     assert ("over a KL divergence" in ran.err) == bool(code)
 
 
+def test_a_window_longer_than_a_chunk_has_passed_no_check() -> None:
+    ran = quality("--spec", "window=64", "--max-kld", "0.01")
+    assert ran.code == 1
+    assert "too short to check window=64" in ran.err
+    assert "too short to drop or pack any" in " ".join(ran.out.split())
+    assert quality("--spec", "window=64").code == 0
+
+
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [

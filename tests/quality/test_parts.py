@@ -126,12 +126,7 @@ def test_eviction_by_head_spares_the_other_head(trial: Trial) -> None:
 def test_by_depth_is_the_mean_in_stretches(trial: Trial) -> None:
     result = trial.run(parse_choice("window=24"))
     found = list(parts_of(trial, result, By.depth))
-    assert [part.name for part in found] == [
-        "positions 64–79",
-        "positions 80–95",
-        "positions 96–111",
-        "positions 112–127",
-    ]
+    assert [part.name for part in found] == ["64–79", "80–95", "96–111", "112–127"]
     assert np.mean([part.kld for part in found]) == pytest.approx(result.divergence.kld)
     assert found[0].kld == pytest.approx(np.mean([klds[:16] for klds in result.divergence.klds]))
 

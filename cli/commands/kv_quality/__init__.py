@@ -1,1 +1,1 @@
-"""What a smaller KV cache costs, and where it hurts: nats, KL divergence, memory"""
+"""What a smaller KV cache costs on a text, and where it hurts"""

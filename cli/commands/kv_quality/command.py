@@ -29,7 +29,7 @@ A cache is a format, a rule for tokens, merged heads, or several of these:
   window=256        the last tokens; sinks=4+window=252 the first ones too;
                     with ,renumber positions count inside the window
   h2o=256 tova=256  the tokens that were attended to most
-  kv-heads=1        neighbouring KV heads merged into their mean, not retrained
+  kv-heads=1        neighbouring KV heads merged by their mean, not retrained
 
 \b
 Δ     what a token costs more, in nats, ± its standard error over chunks

@@ -12,7 +12,7 @@ SAYS = {
     By.kv: "by part: each packed, dropped or merged alone; KLD, which does not add up",
     By.layer: "by layer: that cache in one layer alone; KLD, which does not add up",
     By.head: "by KV head: tokens dropped in one head of one layer alone; KLD, which does not add up",
-    By.depth: "by depth: KLD at the scored positions, shallow to deep",
+    By.depth: "by depth: KLD at the scored positions, from the middle of a chunk to its end",
 }
 BAR = 24  # cells of the longest
 

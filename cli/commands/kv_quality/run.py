@@ -18,7 +18,7 @@ from glasscli.quality.parts import Part, n_parts, parts_of
 from glasscli.quality.texts import documents_of, held_out_text, n_chunks, usual_chunks, usual_context
 from glasscli.quality.trial import Result, Trial
 from glasscli.quality.usual import usual_apart, usual_choices, usual_for_heads, usual_for_layers
-from glasscli.quality.verdict import MAX_KLD, Verdict, judge
+from glasscli.quality.verdict import MAX_KLD, Verdict, is_untried, judge, passes
 
 USUAL = {By.layer: usual_for_layers, By.kv: usual_apart, By.head: usual_for_heads}
 
@@ -172,14 +172,23 @@ def show(options: Options, found: Found) -> None:
 
 
 def exit_code(options: Options, found: Found) -> int:
-    """130 after Ctrl-C; 1 if a limit was given and a named cache costs more, or nothing of the list passes."""
+    """130 after Ctrl-C; 1 if a limit was given and a named cache costs more, or nothing of the list passes.
+
+    A named cache that chunks are too short for has passed no check.
+    """
     if found.interrupted:
         return 130
     if found.limit is None:
         return 0
-    over = [result for result in found.results if result.divergence.kld > found.limit]
-    failed = over if options.spec else (over if len(over) == len(found.results) else [])
-    if failed:
-        names = ", ".join(f"{result.choice.text} ({result.divergence.kld:.4f})" for result in failed)
-        note(f"over a KL divergence of {found.limit:g}: {names}")
-    return 1 if failed else 0
+    context = found.trial.context
+    over = [result for result in found.results if not passes(result, found.limit)]
+    untried = [result for result in found.results if is_untried(result.choice, context)]
+    if not options.spec and len(over) + len(untried) < len(found.results):
+        return 0
+    if over:
+        costs = ", ".join(f"{result.choice.text} ({result.divergence.kld:.4f})" for result in over)
+        note(f"over a KL divergence of {found.limit:g}: {costs}")
+    if untried:
+        names = ", ".join(result.choice.text for result in untried)
+        note(f"chunks of {context:,} tokens are too short to check {names}")
+    return 1 if over or untried else 0

@@ -9,12 +9,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from glasscli.checkpoint.gguf.header import is_gguf
-from glasscli.checkpoint.gguf.parts import read_model
-from glasscli.checkpoint.safetensors_file import TensorInfo
-from glasscli.checkpoint.shards import FOLLOWS_FROM_CONFIG, INDEX, SINGLE, list_tensors
+if TYPE_CHECKING:
+    from glasscli.checkpoint.safetensors_file import TensorInfo
+
 
 LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 BLOCK = re.compile(r"^blk\.(\d+)\.")
@@ -34,7 +33,7 @@ class Files:
         gguf: whether they are a GGUF's.
     """
 
-    tensors: tuple[TensorInfo, ...]
+    tensors: "tuple[TensorInfo, ...]"
     n_files: int
     left_out: int
     gguf: bool
@@ -65,6 +64,10 @@ def files_at(where: Path, config: Mapping[str, Any], n_layers: int) -> Files | N
 
     Raises CheckpointError for files that are damaged or contradict each other.
     """
+    from glasscli.checkpoint.gguf.header import is_gguf
+    from glasscli.checkpoint.gguf.parts import read_model
+    from glasscli.checkpoint.shards import FOLLOWS_FROM_CONFIG, INDEX, SINGLE, list_tensors
+
     if is_gguf(where):
         header, parts = read_model(where)
         return chosen(
@@ -77,26 +80,28 @@ def files_at(where: Path, config: Mapping[str, Any], n_layers: int) -> Files | N
     return chosen(
         tensors,
         len({info.file for info in tensors}),
-        lambda name: not_loaded(name, n_layers) or (tied and name.endswith("lm_head.weight")),
+        lambda name: (
+            drafts(name, n_layers) or name.endswith(FOLLOWS_FROM_CONFIG) or (tied and name.endswith("lm_head.weight"))
+        ),
         False,
     )
 
 
-def chosen(tensors: Sequence[TensorInfo], n_files: int, leave: Callable[[str], bool], gguf: bool) -> Files:
+def chosen(tensors: "Sequence[TensorInfo]", n_files: int, leave: Callable[[str], bool], gguf: bool) -> Files:
     """The tensors but those to `leave`."""
     kept = tuple(info for info in tensors if not leave(info.name))
     left_out = sum(info.n_bytes for info in tensors) - sum(info.n_bytes for info in kept)
     return Files(kept, n_files, left_out, gguf)
 
 
-def not_loaded(name: str, n_layers: int) -> bool:
-    """Whether an engine leaves a tensor of a safetensors file where it is."""
-    if name.endswith(FOLLOWS_FROM_CONFIG) or DRAFT.search(name):
+def drafts(name: str, n_layers: int) -> bool:
+    """Whether a tensor of a safetensors file only drafts tokens."""
+    if DRAFT.search(name):
         return True
     layer = LAYER.search(name)
     return layer is not None and int(layer[1]) >= n_layers and not TOWER.search(name)
 
 
-def on_device(name: str, tensors: Mapping[str, TensorInfo]) -> bool:
+def on_device(name: str, tensors: "Mapping[str, TensorInfo]") -> bool:
     """Whether llama.cpp puts a tensor on a GPU when it puts all layers there."""
     return name != GGUF_EMBEDDING or GGUF_HEAD not in tensors
