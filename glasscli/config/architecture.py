@@ -7,8 +7,9 @@ formulas on screens all read rows, and know no family by name.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-# Roles of tensors: what the mathematics calls them. `{i}` in a name is the layer's number.
+# Roles of tensors: what the mathematics calls them. `{i}` in a name is the layer's number, `{h}` a head's.
 LLAMA_NAMES: Mapping[str, str] = {
     "embedding": "model.embed_tokens",
     "attn_norm": "model.layers.{i}.input_layernorm",
@@ -58,8 +59,8 @@ class Architecture:
         fields: what this family calls a field that most configs call otherwise, by the usual name.
         norm: "rms" or "layer" (which has a bias); `norm_offset` is added to a stored norm's weight.
         norms: the roles of the norms of a block, of attn_norm, attn_post_norm, ffn_norm, ffn_post_norm.
-        qk_norm: "head" where q and k are normed head by head before they are rotated, "all" over all heads at once,
-            "" where they are not.
+        qk_norm: "head" where q and k are normed head by head before they are rotated, "each" where a head's norm has
+            weights of its own and is a LayerNorm, "all" over all heads at once, "" where they are not.
         parallel: whether the MLP reads what attention reads, and not what attention gives: a fact, or the field of a
             switch, on unless it says otherwise.
         gated: whether a second matrix gates the MLP.
@@ -76,6 +77,7 @@ class Architecture:
         tied: whether the head is the embedding where config.json does not say.
         max_seq_len: positions where config.json does not say.
         ffn_multiple: the MLP's width over the model's, where config.json does not say.
+        variants: what a switch of config.json changes in the row where it is on, by the switch's field.
         unsupported: fields with the only value that is computed, as (field, value, what glass does).
     """
 
@@ -105,4 +107,10 @@ class Architecture:
     tied: bool = False
     max_seq_len: int = 2048
     ffn_multiple: int | None = None
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     unsupported: tuple[tuple[str, object, str], ...] = ()
+
+    @property
+    def heads_differ(self) -> bool:
+        """Whether a norm gives every head weights of its own, so that no two can be merged."""
+        return self.qk_norm in ("all", "each")

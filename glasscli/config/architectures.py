@@ -158,18 +158,29 @@ PHI3 = Architecture(
     max_seq_len=4096,
 )
 
+STABLELM_NAMES: Mapping[str, str] = {
+    **LLAMA_NAMES,
+    "q_norm": "model.layers.{i}.self_attn.q_layernorm.norms.{h}",
+    "k_norm": "model.layers.{i}.self_attn.k_layernorm.norms.{h}",
+}
+
 STABLELM = Architecture(
     model_type="stablelm",
     class_name="StableLmForCausalLM",
+    names=STABLELM_NAMES,
     norm="layer",
     biases={"qkv": "use_qkv_bias"},
     eps=Number("layer_norm_eps", 1e-5),
     partial=0.25,
     max_seq_len=4096,
-    unsupported=(
-        ("qk_layernorm", False, "does not norm queries and keys of a stablelm"),
-        ("use_parallel_residual", False, "lets the MLP of a stablelm read what attention gives"),
-    ),
+    variants={
+        "qk_layernorm": {"qk_norm": "each"},
+        # The MLP reads what attention reads, normed once for both.
+        "use_parallel_residual": {
+            "parallel": True,
+            "names": {**STABLELM_NAMES, "ffn_norm": STABLELM_NAMES["attn_norm"]},
+        },
+    },
 )
 
 GPT_NEOX = Architecture(

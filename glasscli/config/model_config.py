@@ -14,7 +14,7 @@ from glasscli.config.architectures import LLAMA
 from glasscli.config.families import read_model
 from glasscli.config.families.fields import Fields, shown
 from glasscli.config.rotary import RopeScaling, read_ropes
-from glasscli.config.runs import architecture_of, refuse_unsupported
+from glasscli.config.runs import architecture_of, refuse_unsupported, variant_of
 from glasscli.config.source import quantization_beside, read_object
 from glasscli.config.writing import all_ids
 from glasscli.errors import ConfigError
@@ -155,6 +155,7 @@ def _translate(settings: Mapping[str, Any]) -> ModelConfig:
     read, specs = reading.fields, reading.layout.layers
     read = read.over({usual: read.get(own) for usual, own in row.fields.items() if read.has(own)})
     refuse_unsupported(read, row)
+    row = variant_of(read, row)
     dim, n_heads = read.integer("hidden_size"), read.integer("num_attention_heads")
     spec = _same_shape(specs, read)
     vocab_size = read.integer("vocab_size")

@@ -1,6 +1,7 @@
 """Whether glass runs the model that a config.json describes: its family, how its weights are packed, odd settings."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from glasscli.config.architecture import Architecture
@@ -51,6 +52,15 @@ def _refuse_mlx(settings: Mapping[str, Any]) -> None:
 def _words(named: object) -> str:
     """A list of class names as a message quotes it."""
     return ", ".join(shown(name) for name in named[:3]) if isinstance(named, list) and named else shown(named)
+
+
+def variant_of(read: Fields, row: Architecture) -> Architecture:
+    """The row with what the switches of a config.json change in it."""
+    changes: dict[str, Any] = {}
+    for switch, changed in row.variants.items():
+        if read.flag(switch, False):
+            changes |= changed
+    return replace(row, **changes) if changes else row
 
 
 def refuse_unsupported(read: Fields, row: Architecture) -> None:
