@@ -54,6 +54,7 @@ class Architecture:
             place of its parts; "positions" is there where each position has an embedding of its own.
         prefix: what all names but the head's begin with, and what some files leave out.
         other_names: what some files call a tensor, and its name above, both whole.
+        other_prefixes: what names begin with in some files, and what stands for it above.
         interleaved: whether the rows of a fused qkv go head by head: q, k, v of head 0, then those of head 1.
         transposed: whether a block's matrices are stored with a row an input.
         fields: what this family calls a field that most configs call otherwise, by the usual name.
@@ -75,7 +76,7 @@ class Architecture:
         partial: share of a head that is rotated, where config.json does not say; None where it is always all.
         numbers: further numbers of `ModelConfig`, by its names (embedding_scale, attention_softcap, …).
         tied: whether the head is the embedding where config.json does not say.
-        max_seq_len: positions where config.json does not say.
+        max_seq_len, vocab_size: positions and tokens where config.json does not say.
         ffn_multiple: the MLP's width over the model's, where config.json does not say.
         variants: what a switch of config.json changes in the row where it is on, by the switch's field.
         unsupported: fields with the only value that is computed, as (field, value, what glass does).
@@ -86,6 +87,7 @@ class Architecture:
     names: Mapping[str, str] = field(default_factory=lambda: LLAMA_NAMES)
     prefix: str = ""
     other_names: Mapping[str, str] = field(default_factory=dict)
+    other_prefixes: Mapping[str, str] = field(default_factory=dict)
     interleaved: bool = False
     transposed: bool = False
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -106,6 +108,7 @@ class Architecture:
     numbers: Mapping[str, Number] = field(default_factory=dict)
     tied: bool = False
     max_seq_len: int = 2048
+    vocab_size: int | None = None
     ffn_multiple: int | None = None
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     unsupported: tuple[tuple[str, object, str], ...] = ()

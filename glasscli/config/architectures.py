@@ -1,6 +1,7 @@
 """The families that glass runs, a row each."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from glasscli.config.architecture import LLAMA_NAMES, Architecture, Number
 
@@ -61,6 +62,17 @@ GEMMA3 = Architecture(
     tied=True,
     max_seq_len=131072,
     unsupported=(ONE_WAY,),
+)
+
+# The same within a model that also sees: what it sees with is left aside.
+GEMMA3_THAT_SEES = replace(
+    GEMMA3,
+    model_type="gemma3",
+    class_name="Gemma3ForConditionalGeneration",
+    other_prefixes={"language_model.model.": "model.", "model.language_model.": "model.", "language_model.": ""},
+    vocab_size=262208,
+    # Programs differ in whether they cap here; no published model asks for it.
+    unsupported=(ONE_WAY, ("final_logit_softcapping", None, "runs a gemma3 that caps no logits")),
 )
 
 SMOLLM3 = Architecture(
@@ -259,3 +271,6 @@ ARCHITECTURES: Mapping[str, Architecture] = {
         GPT2,
     )
 }  # fmt: skip
+
+# Rows whose text model is nested in a larger one, by the type of the larger.
+NESTED: Mapping[str, Architecture] = {row.model_type: row for row in (GEMMA3_THAT_SEES,)}
