@@ -56,6 +56,12 @@ class Budget:
     v_dtype: str
     notes: tuple[str, ...]
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table, a line for each kind of layer."""
+        from glasscli.budget.html_table import budget_table
+
+        return budget_table(self)
+
 
 def plan(request: Request) -> Budget:
     """Size a request.

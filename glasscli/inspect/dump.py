@@ -26,6 +26,7 @@ from glasscli.tokenizer.pieces import label_of
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
+    from glasscli.inspect.reading import Reading
     from glasscli.tokenizer.tokenizer import Tokenizer
 
 SQUARE = ("scores_HTS", "softcap_HTS", "pattern_HTS")
@@ -74,6 +75,7 @@ class Dump:
         removed: parts that were taken out, see `LoadedModel.removed`.
         outside: numbers of the model around its layers, by the names of `stream_steps.OUTSIDE`, where asked for: a
             row a query; of "grad" a row for each query whose next token is known.
+        reading: what the layers would say and what heads are called, where asked for (`with_reading`).
     """
 
     model: str
@@ -90,6 +92,7 @@ class Dump:
     full: tuple[LayerTrace, ...] = ()
     removed: tuple[str, ...] = ()
     outside: Mapping[str, Array] = field(default_factory=dict)
+    reading: "Reading | None" = None
 
     @property
     def title(self) -> str:
@@ -113,6 +116,12 @@ class Dump:
     def uniform(self) -> HeadMeasures:
         """The same for a head that ignores content."""
         return uniform_measures(self.start, self.n_queries, self.token_ids)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page that `export_dump` writes."""
+        from glasscli.export.notebook import framed
+
+        return framed(self)
 
 
 def dump_attention(
@@ -196,8 +205,9 @@ def take_rows(dump: Dump, first: int, stop: int) -> Dump:
         layers.append(replace(trace, start=first, mask_TS=trace.mask_TS[rows, :stop], **parts))
     outside = {name: array[rows] for name, array in dump.outside.items()}
     return replace(
-        dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers), outside=outside
-    )
+        dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers), outside=outside,
+        reading=None,
+    )  # fmt: skip
 
 
 def check_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int) -> None:

@@ -13,6 +13,17 @@ import numpy as np
 
 from glasscli.arrays import Array, Mask
 
+# The measures in a line each, for a legend.
+MEANINGS = {
+    "entropy": "how spread out a row is, in bits, and as a share of the most it could be",
+    "sink": "weight on the first token, where a head rests that has nothing to say",
+    "prev": "weight on the token before",
+    "self": "weight on the token itself",
+    "dup": "weight on earlier places of the same token",
+    "induct": "weight on what came right after those places: what would continue a repeat",
+    "reach": "how many tokens back the weight lies on average",
+}
+
 
 @dataclass(frozen=True)
 class Link:

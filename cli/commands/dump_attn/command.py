@@ -20,7 +20,7 @@ Examples:
   glass dump-attn --new 8 "Once upon a time"
   glass dump-attn --layer 0 --cache sinks=1+window=3
   glass dump-attn --heads
-  glass dump-attn --all -o attention.html
+  glass dump-attn --new 8 -o attention.html
 """
 
 

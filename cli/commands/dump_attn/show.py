@@ -105,7 +105,7 @@ def hint(page: Page, options: Options, dump: Dump) -> str:
         ("--head 1 (numbers)", options.head is None),
         ("--step scores", not options.steps),
         ("--decode (from the cache)", dump.mode == "prefill"),
-        (f"-o layer{dump.layers[0].layer}.html", True),
+        ("-o page.html (all layers)", True),
         ("--explain", not options.explain),
         ("--heads", True),
     ]
