@@ -34,7 +34,7 @@ SCREENS = {
     "explain": ["--explain"],
     "blocked": ["--blocked", "--all"],
 }
-TEXTS = {"plain": PROMPT, "long": "the dog and the cat " * 8, "hostile": HOSTILE}
+TEXTS = {"plain": PROMPT, "long": "the dog and the cat " * 7 + "the dog and the cat", "hostile": HOSTILE}
 
 
 @pytest.mark.parametrize("text", TEXTS)

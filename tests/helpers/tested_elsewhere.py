@@ -42,6 +42,11 @@ ELSEWHERE = (
         ("inspect/overview", "inspect/step_info", "inspect/stream_checks"),
     ),
     Elsewhere(
+        "generation/test_chat.py",
+        "a prompt made of templates as files hold them, turns and a sandbox",
+        ("checkpoint/chat_files", "generation/messages", "generation/sandbox"),
+    ),
+    Elsewhere(
         "lesson/test_chapters.py",
         "chapters are told as a whole, each on several models and texts",
         ("lesson/chapters/", "lesson/parts", "lesson/room"),
@@ -175,4 +180,19 @@ ELSEWHERE = (
         ("tokenizer/gguf", "tokenizer/pre_tokenizers", "tokenizer/scores"),
     ),
     Elsewhere("cli/test_tokenize.py", "a text's tokens are what the screen shows", ("tokenizer/tokenized",)),
+    Elsewhere(
+        "quality/test_parts.py",
+        "what takes a cache apart, beside the same masks put on by hand",
+        ("cache/one_head", "quality/by"),
+    ),
+    Elsewhere(
+        "quality/test_verdict.py",
+        "the caches that are tried are told together with what is said of them",
+        ("quality/usual",),
+    ),
+    Elsewhere(
+        "cli/test_kv_quality.py",
+        "the picture that the command draws, read back as XML",
+        ("export/quality_svg",),
+    ),
 )
