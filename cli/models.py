@@ -7,7 +7,7 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
 
 PATIENCE, BREATH = 1.0, 0.1  # seconds: before a bar is shown, between two of its states
+State = tuple[str, int, int | None, Callable[[int], str]]  # what, done, total, how a number of it is written
 _fetched: dict[tuple[str, Need], Path] = {}  # so that a run asks the hub once
 
 
@@ -34,17 +35,23 @@ class Bar(Progress):
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
         self._silent = quiet or not console.is_terminal(sys.stderr)
-        self._state: tuple[str, int, int | None] = ("", 0, None)
+        self._state: State = ("", 0, None, format_bytes)
         self._begun = 0.0
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
 
     def moved(self, what: str, done: int, total: int | None) -> None:
+        self._show((what, done, total, format_bytes))
+
+    def counted(self, what: str, done: int, total: int) -> None:
+        self._show((what, done, total, "{:,}".format))
+
+    def _show(self, state: State) -> None:
         if self._silent:
             return
-        if what != self._state[0]:
+        if state[0] != self._state[0]:
             self._begun = time.monotonic()
-        self._state = (what, done, total)
+        self._state = state
         if self._thread is None:
             self._done.clear()
             self._thread = threading.Thread(target=self._draw, daemon=True)
@@ -54,7 +61,7 @@ class Bar(Progress):
         if self._thread is not None:
             self._done.set()
             self._thread.join()
-        self._thread, self._state = None, ("", 0, None)
+        self._thread, self._state = None, ("", 0, None, format_bytes)
 
     def note(self, text: str) -> None:
         if not self.quiet:
@@ -75,7 +82,8 @@ class Bar(Progress):
 
     def _line(self, width: int, blocks: bool) -> str:
         """What is shown: at most `width` columns of ASCII, and of blocks where there are those."""
-        return bar_line(*self._state, width, blocks)
+        what, done, total, words = self._state
+        return bar_line(what, done, total, width, blocks, words)
 
     def _write(self, text: str) -> None:
         with contextlib.suppress(OSError, ValueError):  # closed: nobody is looking
@@ -83,21 +91,33 @@ class Bar(Progress):
             sys.stderr.flush()
 
 
-def bar_line(what: str, done: int, total: int | None, width: int, blocks: bool) -> str:
-    """How far a piece of work is, in at most `width` columns: its name, a bar, bytes of all."""
-    sizes = f"{format_bytes(done)} of {format_bytes(total)}" if total else format_bytes(done) if done else ""
+def bar_line(
+    what: str, done: int, total: int | None, width: int, blocks: bool, words: Callable[[int], str] = format_bytes
+) -> str:
+    """How far a piece of work is, in at most `width` columns: its name, a bar, how much of all, in `words`."""
+    sizes = f"{words(done)} of {words(total)}" if total else words(done) if done else ""
     name = console.printable(what).encode("ascii", "replace").decode()
     if len(name) + len(sizes) + 2 > width:
         name = name[: max(0, width - len(sizes) - 5)] + "..."
     if not total:
         return f"{name}  {sizes}"[:width]
-    free = width - len(name) - 2 * len(format_bytes(total)) - 10  # as wide from its beginning to its end
+    free = width - len(name) - 2 * len(words(total)) - 10  # as wide from its beginning to its end
     if free < 8:
         return f"{name}  {sizes}"[:width]
     cells = min(free, 40)
     full = min(cells, cells * done // total)
     on, off = ("█", "░") if blocks else ("#", ".")
     return f"{name}  {on * full}{off * (cells - full)}  {sizes}"
+
+
+@contextlib.contextmanager
+def working(quiet: bool) -> Iterator[Bar]:
+    """A bar for a long computation, gone at its end however that comes."""
+    bar = Bar(quiet)
+    try:
+        yield bar
+    finally:
+        bar.over()
 
 
 def model_path(

@@ -12,6 +12,7 @@ what the command line and its help say of it. Typer makes one from what was type
         as_json: Json = False
 """
 
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any
@@ -20,6 +21,8 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from glasscli.cli.console import Color
+
+THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+", re.ASCII)
 
 
 class Group(StrEnum):
@@ -55,10 +58,28 @@ def option(
         envvar: the variable of the environment that it is read from when it is not given.
         parser: makes its value of what was typed.
     """
+    if min is not None and parser is None:
+        parser = whole(min)
     made: OptionInfo = typer.Option(
-        *names.split(), help=help, rich_help_panel=group, metavar=metavar, min=min, envvar=envvar, parser=parser
+        *names.split(), help=help, rich_help_panel=group, metavar=metavar, envvar=envvar, parser=parser
     )
     return made
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """What reads a whole number from `least` up, with or without commas between its thousands, as screens print it."""
+
+    def read(text: str) -> int:
+        bare = str(text).strip()
+        try:
+            value = int(bare.replace(",", "") if THOUSANDS.fullmatch(bare) else bare)
+        except ValueError:
+            raise typer.BadParameter(f"{bare[:40]!r} is not a whole number.") from None
+        if value < least:
+            raise typer.BadParameter(f"{bare} is not in the range x>={least}.")
+        return value
+
+    return read
 
 
 def argument(metavar: str, help: str) -> ArgumentInfo:

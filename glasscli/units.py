@@ -18,11 +18,16 @@ BYTES = (
     | {unit[0].lower(): 1024**power for power, unit in enumerate(BINARY[:6]) if power}
     | {"": 1}
 )
-NUMBER = re.compile(r"\s*(\d[\d_]*(?:\.\d+)?)\s*([a-zA-Z/]*)\s*", re.ASCII)
+NUMBER = re.compile(r"\s*((?:\d{1,3}(?:,\d{3})+|\d[\d_]*)(?:\.\d+)?)\s*([a-zA-Z/]*)\s*", re.ASCII)
+# What may be one number with commas in it or several: and where it is one for certain, no count starting with 0.
+COMMAS = re.compile(r"(?<![\d.])\d{1,3},\d{3}(?![\d.])", re.ASCII)
+THOUSANDS = re.compile(r"\s*[1-9]\d{0,2}(?:,\d{3})+\s*[a-zA-Z]?\s*", re.ASCII)
+LEADING_ZERO = re.compile(r",0\d", re.ASCII)
+LEAST_BARE = 2**20  # a size without a unit below this is taken for one whose unit was forgotten
 
 
 def parse_count(text: str, what: str = "a number of tokens") -> int:
-    """`8192`, `1_000`, `8k` or `128K` (k = 1024), `1M` (1024²) as an integer of at least 1."""
+    """`8192`, `8,192`, `1_000`, `8k` or `128K` (k = 1024), `1M` (1024²) as an integer of at least 1."""
     number, unit = split(text, what, "like 4096, 8k or 128K (k = 1024)")
     if unit not in TOKENS:
         raise UsageError(f"{show(text)} is not {what}: the suffixes are k (1024) and m (1024²)")
@@ -33,14 +38,36 @@ def parse_count(text: str, what: str = "a number of tokens") -> int:
 
 
 def parse_counts(texts: list[str], what: str = "a number of tokens") -> tuple[int, ...]:
-    """Several counts, given apart or with commas between, each once and in the order given."""
-    parts = [part for text in texts for part in text.split(",")]
+    """Several counts, given apart or with commas between, each once and in the order given.
+
+    `131,072` is one number, for none starts with 0. Raises UsageError for `128,256`, which may be one or two.
+    """
+    parts = [part for text in texts for part in listed(text)]
     return tuple(dict.fromkeys(parse_count(part, what) for part in parts))
 
 
+def listed(text: str) -> list[str]:
+    """The numbers in a text with commas, which stand between numbers or, as in what we print, between thousands."""
+    if not COMMAS.search(text):
+        return text.split(",")
+    if THOUSANDS.fullmatch(text) and LEADING_ZERO.search(text):
+        return [text]
+    if THOUSANDS.fullmatch(text):
+        bare = text.replace(",", "").strip()
+        apart = ", ".join(part.strip() for part in text.split(","))
+        raise UsageError(f"{show(text)} may be one number or several. Write {bare}, or with spaces: '{apart}'.")
+    raise UsageError(f"{show(text)}: in a list, write numbers without commas of their own, like 8192,131072.")
+
+
 def parse_bytes(text: str) -> int:
-    """`24GiB` or `24G` (binary, as in coreutils), `24GB` (decimal), `1048576` as bytes, rounded down."""
+    """`24GiB` or `24G` (binary, as in coreutils), `24GB` (decimal), `1073741824` as bytes, rounded down.
+
+    A number without a unit is bytes where that can be meant, from 1 MiB on.
+    """
     number, unit = split(text, "a size", "like 24GiB, 80GB or 1073741824")
+    if not unit and 0 < number < LEAST_BARE:
+        n = text.strip()
+        raise UsageError(f"{show(text)} has no unit. Write {n}GiB or {n}GB, or {n}B if so few bytes are meant.")
     if unit not in BYTES:
         raise UsageError(f"{show(text)} is not a size: the units are B, KiB, MiB, GiB, TiB and kB, MB, GB, TB")
     size = int(number * BYTES[unit])
@@ -66,7 +93,7 @@ def split(text: str, what: str, example: str) -> tuple[Fraction, str]:
     match = NUMBER.fullmatch(text)
     if match is None or len(text) > 40:
         raise UsageError(f"{show(text)} is not {what}. Write it {example}.")
-    return Fraction(match[1].replace("_", "")), match[2].lower()
+    return Fraction(match[1].replace("_", "").replace(",", "")), match[2].lower()
 
 
 def bounded(value: int, text: str) -> int:

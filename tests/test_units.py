@@ -26,6 +26,8 @@ from glasscli.units import (
         ("1M", 1024 * 1024),
         ("1.5k", 1536),
         (" 4 k ", 4096),
+        ("131,072", 131072),
+        ("1,048,576", 1048576),
         ("1000000000000", 10**12),
     ],
 )
@@ -54,6 +56,46 @@ def test_several_counts_in_the_order_given_without_doubles() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("131,072", (131072,)),
+        ("1,048,576", (1048576,)),
+        ("1,024k", (1048576,)),
+        ("8k,128k", (8192, 131072)),
+        ("1024,2048", (1024, 2048)),
+        ("128, 256", (128, 256)),
+        ("64,4k,16", (64, 4096, 16)),
+    ],
+)
+def test_commas_between_thousands_and_between_numbers(text: str, counts: tuple[int, ...]) -> None:
+    assert parse_counts([text]) == counts
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("202,752", "one number or several. Write 202752, or with spaces: '202, 752'"),
+        ("128,256,512", "one number or several"),
+        ("8k,131,072", "in a list"),
+        ("1,024,2,048", "in a list"),
+        ("8,192,128k", "one number or several"),
+    ],
+)
+def test_commas_that_may_mean_either_are_refused(text: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        parse_counts([text])
+
+
+@given(st.integers(min_value=1, max_value=10**18))
+def test_a_number_as_we_print_it_is_itself_or_refused_in_a_list(n: int) -> None:
+    assert parse_count(f"{n:,}") == n
+    try:
+        assert parse_counts([f"{n:,}"]) == (n,)
+    except UsageError:
+        assert n >= 1000
+
+
+@pytest.mark.parametrize(
     ("text", "n_bytes"),
     [
         ("24GiB", 24 * 2**30),
@@ -62,13 +104,21 @@ def test_several_counts_in_the_order_given_without_doubles() -> None:
         ("24GB", 24 * 10**9),
         ("80GB", 80 * 10**9),
         ("1.5 MiB", 3 * 2**19),
-        ("512", 512),
+        ("1048576", 2**20),
+        ("1,073,741,824", 2**30),
+        ("1,024 GiB", 2**40),
         ("100B", 100),
         ("0.5TB", 5 * 10**11),
     ],
 )
 def test_bytes(text: str, n_bytes: int) -> None:
     assert parse_bytes(text) == n_bytes
+
+
+@pytest.mark.parametrize("text", ["80", "80.5", "1,024", "1048575"])
+def test_a_forgotten_unit_is_asked_for(text: str) -> None:
+    with pytest.raises(UsageError, match=f"'{text}' has no unit. Write {text}GiB or {text}GB, or {text}B"):
+        parse_bytes(text)
 
 
 @pytest.mark.parametrize("text", ["", "0", "0.1B", "-1GiB", "24 gigabytes", "GiB", "1e9", "24GiB/s", "9999999YiB"])

@@ -10,12 +10,20 @@ from glasscli.budget.request import Request
 from glasscli.budget.subjects import from_config, from_name
 
 
-def cache_size(model: Mapping[str, Any] | str, tokens: int, *, engine: str = "logical", **settings: Any) -> Budget:
+def cache_size(
+    model: Mapping[str, Any] | str,
+    tokens: int,
+    *,
+    engine: str = "logical",
+    assume_plain: bool = False,
+    **settings: Any,
+) -> Budget:
     """How many bytes the KV cache of `model` takes when a sequence holds `tokens`.
 
     Args:
         model: the settings of a config.json, or the name of a well-known model ("llama-3.1-8b").
         engine: "logical" (what the mathematics needs), "transformers", "vllm" or "llama.cpp".
+        assume_plain: a model_type that glass does not know is plain attention; otherwise it is refused.
         settings: what else `Request` takes (batch, k_dtype, v_dtype, tp, pp, dp, prefix_shared, …), and the
             engine's own options by name (block_size, n_ubatch, …).
 
@@ -33,5 +41,8 @@ def cache_size(model: Mapping[str, Any] | str, tokens: int, *, engine: str = "lo
         if not any(name in each.options for each in ENGINES.values()):
             raise TypeError(f"cache_size() got an unexpected keyword argument {name!r}")
         options[name] = settings.pop(name)
-    subject = from_name(model, engine) if isinstance(model, str) else from_config(model, engine)
+    if isinstance(model, str):
+        subject = from_name(model, engine)
+    else:
+        subject = from_config(model, engine, assume_plain=assume_plain)
     return plan(Request(subject.layout, tokens, engine=engine, logical=subject.logical, options=options, **settings))

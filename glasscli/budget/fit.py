@@ -23,7 +23,8 @@ class Fit:
 
     `max_tokens` is the longest context for the request's batch, `max_batch` the largest batch for its context,
     `tokens_in_all` the tokens that the whole batch holds at the longest context. 0 means that not even one fits.
-    `bytes` are those that decide: what an engine leaves unused but asks for is among them.
+    `bytes` are those that decide: what an engine leaves unused but asks for is among them. `pool` is the smallest
+    budget that would do.
     """
 
     budget_bytes: int
@@ -32,6 +33,7 @@ class Fit:
     max_tokens: int | None
     max_batch: int | None
     tokens_in_all: int | None
+    pool: int
 
 
 def fit(request: Request, budget_bytes: int) -> Fit:
@@ -47,7 +49,8 @@ def fit(request: Request, budget_bytes: int) -> Fit:
     most_batch = largest(lambda count: sizer.peak(tokens, count) <= room)
     needed = sizer.peak(tokens, batch)
     in_all = None if most_tokens is None else most_tokens * batch
-    return Fit(budget_bytes, needed, needed <= room, most_tokens, most_batch, in_all)
+    pool = needed + sizer.kept_empty
+    return Fit(budget_bytes, needed, needed <= room, most_tokens, most_batch, in_all, pool)
 
 
 def strict(request: Request) -> Request:

@@ -1,9 +1,11 @@
 """Facts about well-known models, as of 2026-11: only what decides the size of a cache, each with its source.
 
-`table` names the paper's table of sizes, `config` the model's published config.json. The fields bear the
-names of config.json, so that a named model and a file go the same way.
+`table` names the paper's table of sizes, `config` the model's published config.json, directly or by the project that
+keeps a copy of it. The fields bear the names of config.json, so that a named model and a file go the same way.
 """
 
+import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -42,7 +44,7 @@ def gemma4(layers: int, heads: int, kv_heads: int, hidden: int, positions: int, 
     """Gemma 4: sliding layers of `head_dim` 256, global layers of 512, every fifth or sixth global."""
     every = more.pop("every")
     types = [FULL if (i + 1) % every == 0 else "sliding_attention" for i in range(layers)]
-    fixed = {"head_dim": 256, "global_head_dim": 512, "layer_types": types}
+    fixed = {"head_dim": 256, "global_head_dim": 512, "layer_types": types, "num_kv_shared_layers": 0}
     return dense("gemma4_text", layers, heads, kv_heads, hidden, positions) | fixed | more
 
 
@@ -59,6 +61,12 @@ def delta(model_type: str, layers: int, heads: int, kv_heads: int, hidden: int, 
         "mamba_ssm_dtype": "float32",
     }
     return dense(model_type, layers, heads, kv_heads, hidden, 262144) | more
+
+
+def more_models() -> tuple[Model, ...]:
+    """The models of more_models.json, one a line: the fields of a published config.json that decide a cache."""
+    text = Path(__file__).with_name("more_models.json").read_text(encoding="utf-8")
+    return tuple(Model(**row) for row in json.loads(text))
 
 
 FULL = "full_attention"
@@ -219,7 +227,7 @@ MODELS = (
     Model("phi-4", "GQA", "2024-12", "arXiv:2412.08905, config", dense("phi3", 40, 40, 10, 5120, 16384)),
     Model("phi-4-mini", "GQA", "2025-02", "arXiv:2503.01743, config",
           dense("phi3", 32, 24, 8, 3072, 131072, sliding_window=262144)),
-    # BigCode, NVIDIA and others; the last is the model that comes with glass
+    # BigCode, NVIDIA and others; then those whose fields stand in a file; the last is the model that comes with glass
     Model("starcoder", "MQA", "2023-05", "arXiv:2305.06161 table 5",
           {"model_type": "gpt_bigcode", "n_layer": 40, "n_head": 48, "n_embd": 6144, "n_positions": 8192,
            "multi_query": True, "torch_dtype": "bfloat16"}),
@@ -239,6 +247,7 @@ MODELS = (
           {"model_type": "whisper", "decoder_layers": 32, "decoder_attention_heads": 20, "encoder_layers": 32,
            "encoder_attention_heads": 20, "d_model": 1280, "max_source_positions": 1500,
            "max_target_positions": 448, "torch_dtype": "float16"}),
+    *more_models(),
     Model("glass-1m", "GQA", "2026-11", "config", dense("llama", 4, 4, 2, 128, 512, head_dim=32, **HALF)),
 )
 # fmt: on

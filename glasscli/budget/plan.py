@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from glasscli.budget.engines.engine import Engine, total, up
-from glasscli.budget.explain import explained
+from glasscli.budget.explain import explained, warned
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 from glasscli.specs.cache_spec import CacheSpec
@@ -42,7 +42,8 @@ class Budget:
     """A plan. `bytes_total` counts every rank of every replica; `logical_bytes` what one unsplit copy needs.
 
     For one sequence, `bytes_per_token` × tokens + `bytes_per_sequence_constant` is what it takes, tokens rounded
-    up to the engine's pages.
+    up to the engine's pages. `notes` is all there is to say, a line each; of those, `warnings` must be known to read
+    the numbers right. `edition` is the version of the engine whose rules these are, empty where it has none.
     """
 
     request: Request
@@ -55,6 +56,20 @@ class Budget:
     k_dtype: str
     v_dtype: str
     notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    edition: str = ""
+
+    @property
+    def n_layers(self) -> int:
+        """Layers of the model, and those that draft for it."""
+        request = self.request
+        return request.layout.n_layers + request.draft_layers + (request.draft.n_layers if request.draft else 0)
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the model was not made for such a length; if so, the first of the warnings says it."""
+        most = self.request.layout.max_positions
+        return most is not None and self.request.tokens > most
 
 
 def plan(request: Request) -> Budget:
@@ -66,6 +81,7 @@ def plan(request: Request) -> Budget:
     lines = tuple(line_of(sizer, part) for part in sizer.parts)
     bytes_total = sum(line.bytes for line in lines)
     logical_bytes = needed(request, sizer.engine)
+    warnings = warned(sizer, logical_bytes)
     return Budget(
         request=request,
         bytes_total=bytes_total,
@@ -76,7 +92,9 @@ def plan(request: Request) -> Budget:
         logical_bytes=logical_bytes,
         k_dtype=sizer.engine.dtypes.k,
         v_dtype=sizer.engine.dtypes.v,
-        notes=explained(sizer, bytes_total, logical_bytes),
+        notes=(*warnings, *explained(sizer, bytes_total, logical_bytes)),
+        warnings=warnings,
+        edition=sizer.engine.edition,
     )
 
 
@@ -102,5 +120,6 @@ def line_of(sizer: Sizer, part: CacheSpec) -> Line:
 
 def needed(request: Request, engine: Engine) -> int:
     """What one copy of the model needs in these dtypes, nothing padded and nothing split."""
-    bare = request.as_mathematics(engine.dtypes, prefix_shared=request.prefix_shared)
+    drafts = {"draft_layers": request.draft_layers}
+    bare = request.as_mathematics(engine.dtypes, prefix_shared=request.prefix_shared, options=drafts)
     return Sizer(bare).total(request.tokens, request.batch)

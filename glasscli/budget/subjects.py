@@ -94,11 +94,16 @@ def divisors_near(n_heads: int, n_kv_heads: int) -> tuple[int, ...]:
     return tuple(sorted({1, *near, n_heads}))
 
 
-def from_config(config: Mapping[str, Any], engine: str = "logical", name: str = "", source: str = "") -> Subject:
-    """The model that `config` describes, as `engine` holds it. Raises ConfigError, naming the field."""
-    held = layout(config, engine)
+def from_config(
+    config: Mapping[str, Any], engine: str = "logical", name: str = "", source: str = "", assume_plain: bool = False
+) -> Subject:
+    """The model that `config` describes, as `engine` holds it; one of an unknown type only if it `assume_plain`.
+
+    Raises ConfigError, naming the field.
+    """
+    held = layout(config, engine, assume_plain)
     try:
-        logical = held if engine == "logical" else layout(config, "logical")
+        logical = held if engine == "logical" else layout(config, "logical", assume_plain)
     except ConfigError:  # transformers caches for an encoder that is used as a decoder; the mathematics needs nothing
         logical = held
     return Subject(name or logical.model_type or "config", held, logical, source, config)

@@ -1,5 +1,6 @@
 """Bytes over context: where to sample, and where a curve bends."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 
@@ -29,6 +30,11 @@ def curve(subject: Subject, settings: Settings, tokens: tuple[int, ...]) -> Curv
     windows = {part.window for part in each_part(subject.logical.layers) if part.window is not None}
     knees = tuple(sorted(window for window in windows if tokens[0] <= window <= tokens[-1]))
     return Curve(subject.name, tokens, sizes, knees, dtypes.k, dtypes.v)
+
+
+def same_as(curves: Sequence[Curve], i: int) -> list[int]:
+    """The other curves that go through the same points as curve `i`: in a plot, one lies on the other."""
+    return [j for j, other in enumerate(curves) if j != i and other.sizes == curves[i].sizes]
 
 
 def spaced(first: int, last: int, count: int, log: bool) -> tuple[int, ...]:

@@ -7,11 +7,13 @@ existing file is replaced at that moment.
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from glasscli.errors import UsageError
 from glasscli.export.target import check_target, replacing
-from glasscli.inspect.dump import Dump
-from glasscli.inspect.steps import steps_of
+
+if TYPE_CHECKING:
+    from glasscli.inspect.dump import Dump
 
 NAMES = ("native", "tl", "hf")
 _WRITERS = {
@@ -45,7 +47,7 @@ def check_export(path: Path, names: str = "native") -> None:
     check_target(path)
 
 
-def export_dump(dump: Dump, path: Path, *, steps: Sequence[str] | None = None, names: str = "native") -> int:
+def export_dump(dump: "Dump", path: Path, *, steps: Sequence[str] | None = None, names: str = "native") -> int:
     """Write `dump` to `path` and return the bytes written.
 
     Args:
@@ -56,6 +58,8 @@ def export_dump(dump: Dump, path: Path, *, steps: Sequence[str] | None = None, n
     Raises:
         UsageError, OutputError: as `check_export`, and for files that would grow too large.
     """
+    from glasscli.inspect.steps import steps_of
+
     check_export(path, names)
     module, function = _WRITERS[path.suffix]
     write: Callable[..., None] = getattr(import_module(f"glasscli.export.{module}"), function)

@@ -25,6 +25,7 @@ from glasscli.inspect.repeats import repeated_pairs, repeated_words
 from glasscli.inspect.runs import last_logits, watch
 from glasscli.inspect.scoring import TextScore, score_text
 from glasscli.inspect.trace import Edit
+from glasscli.progress import Progress, told
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
@@ -174,6 +175,7 @@ def ablate_prompt(
     method: str = "zero",
     parts: Sequence[Part] | None = None,
     n_top: int = 3,
+    progress: Progress | None = None,
 ) -> PromptAblation:
     """Take each part out and see what the next token becomes.
 
@@ -181,6 +183,7 @@ def ablate_prompt(
         token: the token to watch (default: the whole model's likeliest).
         method: "zero", or "mean" over the tokens of the prompt.
         parts: which (default: every head and MLP).
+        progress: hears how many are done.
 
     Raises:
         UsageError: an unknown method or part, or what `read_prompt` refuses.
@@ -191,7 +194,7 @@ def ablate_prompt(
     whole, top = log_softmax(logits_V), guesses(loaded, logits_V, max(n_top, 1))
     watched = top[0].token if token is None else token
     effects = []
-    for part in parts:
+    for part in told(parts, "parts taken out", progress):
         changed_V = last_logits(loaded, ids, remove([part], means))
         logprobs = log_softmax(changed_V)
         guess = Guess(watched, float(logprobs[watched.id]))
@@ -208,6 +211,7 @@ def ablate_text(
     method: str = "zero",
     parts: Sequence[Part] | None = None,
     context: int | None = None,
+    progress: Progress | None = None,
 ) -> TextAblation:
     """Take each part out and see how much worse the text is foreseen.
 
@@ -215,6 +219,7 @@ def ablate_text(
         method: "zero", or "mean" over the tokens of the text, up to the length of the context.
         parts: which (default: every head and MLP).
         context: as in `scoring.score_text`.
+        progress: hears how many are done.
 
     Raises:
         UsageError, CheckpointError: as `score_text`; an unknown method or part.
@@ -225,7 +230,7 @@ def ablate_text(
     whole = score_text(loaded, text, context=context)
     words, pairs = repeated_words(loaded.tokenizer, ids)[1:], repeated_pairs(ids)[1:]
     effects = []
-    for part in parts:
+    for part in told(parts, "parts taken out", progress):
         changed = score_text(loaded, text, context=context, edit=remove([part], means))
         losses = [a.logprob - b.logprob for a, b in zip(whole.tokens, changed.tokens, strict=True)]
         on_words, on_pairs = (

@@ -20,6 +20,7 @@ from glasscli.inspect.measures import repeat_masks
 from glasscli.inspect.probes import PROBE_DRAWS, repeat_probes
 from glasscli.inspect.removed import without
 from glasscli.inspect.runs import watch
+from glasscli.progress import Progress, told
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
@@ -60,8 +61,11 @@ class Feeds:
     n_draws: int
 
 
-def find_feeds(loaded: "LoadedModel", n_draws: int = PROBE_DRAWS) -> Feeds:
+def find_feeds(loaded: "LoadedModel", n_draws: int = PROBE_DRAWS, progress: Progress | None = None) -> Feeds:
     """Take each head out in turn and measure the roles of all heads in later layers.
+
+    Args:
+        progress: hears how many are done.
 
     Raises:
         UsageError, CheckpointError: as `role_scores`.
@@ -70,7 +74,8 @@ def find_feeds(loaded: "LoadedModel", n_draws: int = PROBE_DRAWS) -> Feeds:
     probes = repeat_probes(loaded, n_draws)
     whole = role_scores(loaded, probes)
     pairs: list[Feed] = []
-    for writer in (Part(layer, head) for layer in range(config.n_layers - 1) for head in range(config.n_heads)):
+    writers = [Part(layer, head) for layer in range(config.n_layers - 1) for head in range(config.n_heads)]
+    for writer in told(writers, "heads taken out", progress):
         less = role_scores(without(loaded, [writer]), probes)
         for layer in range(writer.layer + 1, config.n_layers):
             for head in range(config.n_heads):

@@ -18,6 +18,7 @@ from glasscli.inspect.dump import Token
 from glasscli.inspect.predictions import Guess, guesses, kl_bits, log_softmax
 from glasscli.inspect.runs import last_logits, pick_position, watch
 from glasscli.inspect.trace import Edit, Place
+from glasscli.progress import Progress, told
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
@@ -67,6 +68,7 @@ def patch_parts(
     token: Token | None = None,
     parts: Sequence[Part] | None = None,
     position: int | None = None,
+    progress: Progress | None = None,
 ) -> Patching:
     """Run B with one head or MLP at a time as it was in A.
 
@@ -74,6 +76,7 @@ def patch_parts(
         token: the token to watch (default: A's likeliest).
         parts: which (default: every head and MLP).
         position: patch this position alone (default: all).
+        progress: hears how many are done.
 
     Raises:
         UsageError: prompts of different lengths, a part or position that is none, or what `read_prompt` refuses.
@@ -89,7 +92,7 @@ def patch_parts(
             for part in chosen
         ]
 
-    return _patching(loaded, a, b, token, ("mix", "down"), edits)
+    return _patching(loaded, a, b, token, ("mix", "down"), edits, progress)
 
 
 def patch_stream(
@@ -100,6 +103,7 @@ def patch_stream(
     place: str = "resid_post",
     token: Token | None = None,
     positions: Sequence[int] | None = None,
+    progress: Progress | None = None,
 ) -> Patching:
     """Run B with the residual stream of A at one layer and position at a time.
 
@@ -107,6 +111,7 @@ def patch_stream(
         place: "resid_pre", "resid_mid" or "resid_post".
         token: the token to watch (default: A's likeliest).
         positions: which (default: from the first token that differs to the last).
+        progress: hears how many are done.
 
     Raises:
         UsageError: prompts of different lengths, a place or position that is none, or what `read_prompt` refuses.
@@ -123,7 +128,7 @@ def patch_stream(
             for row in at
         ]
 
-    return _patching(loaded, a, b, token, (place,), edits)
+    return _patching(loaded, a, b, token, (place,), edits, progress)
 
 
 def _patching(
@@ -133,6 +138,7 @@ def _patching(
     token: Token | None,
     places: Sequence[str],
     edits: Callable[[dict[Place, Array], int], Edits],
+    progress: Progress | None,
 ) -> Patching:
     """Run A and keep `places`, then B with each of the edits made of them."""
     ids_a, ids_b = same_length_ids(loaded, a, b)
@@ -142,7 +148,7 @@ def _patching(
     watched = guesses(loaded, logits_a, 1)[0].token if token is None else token
     whole = float(kl_bits(of_a, of_b))
     patches = []
-    for label, edit in edits(trace.kept, len(ids_b)):
+    for label, edit in told(edits(trace.kept, len(ids_b)), "patches", progress):
         logprobs = log_softmax(last_logits(loaded, ids_b, edit))
         left = float(kl_bits(of_a, logprobs))
         healed = 1 - left / whole if whole else None

@@ -218,15 +218,6 @@ def test_a_latent_is_read_by_every_query_head() -> None:
     assert decode_read(Request(MAMBA, 1000)).intensity is None
 
 
-def test_what_an_engine_takes_more_is_said_in_a_line() -> None:
-    assert not any("than the" in note for note in plan(Request(LLAMA_8B, 4096, engine="llama.cpp")).notes)
-    budget = plan(Request(LLAMA_8B, 4097, engine="llama.cpp", k_dtype="q8_0", v_dtype="q8_0"))
-    assert budget.logical_bytes == 4097 * 32 * 2 * 8 * 4 * 34
-    more = budget.bytes_total - budget.logical_bytes
-    assert any(f"{more:,} B more" in note for note in budget.notes)
-    assert any("padded to 256" in note for note in budget.notes)
-
-
 def test_keys_and_values_have_their_own_dtypes() -> None:
     budget = plan(Request(LLAMA_8B, 100, k_dtype="q8_0", v_dtype="q4_0"))
     assert dict(budget.lines[0].held) == {"k": 100 * 32 * 8 * 4 * 34, "v": 100 * 32 * 8 * 4 * 18}

@@ -33,6 +33,7 @@ from glasscli.cli.commands.generate.command import EPILOG
         (["x", "--min-p", "nan"], "min-p is nan"),
         (["x", "--repetition-penalty", "0"], "repetition penalty is 0.0"),
         (["x", "-n", "-5"], "-5 is not in the range"),
+        (["x", "-n", "1,02"], "'1,02' is not a whole number"),
         (["x", "--seed", "-1"], "-1 is not in the range"),
         (["x", "--stop", ""], "a stop string is empty"),
         (["x", "--overflow", "right"], "'right' is not one of"),

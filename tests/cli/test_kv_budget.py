@@ -66,7 +66,13 @@ class TestHeadCounts:
         ],
     )
     def test_how_heads_split_over_ranks(self, hq: int, hkv: int, says: str) -> None:
-        assert says in glass("kv-budget", "--hq", str(hq), "--hkv", str(hkv)).out
+        assert says in glass("kv-budget", "--hq", str(hq), "--hkv", str(hkv), "-v").out
+        assert "split" not in glass("kv-budget", "--hq", str(hq), "--hkv", str(hkv)).out
+
+    def test_the_formula_is_true_on_ranks_that_copy(self) -> None:
+        out = glass("kv-budget", "--hq", "32", "--hkv", "8", "--tp", "16", "--ctx", "8k").out
+        assert "2 × 32 layers × 8 KV heads × 128 dims × 2 B (f16) = 131,072 B = 128 KiB" in out
+        assert "one copy would be 1 GiB, all ranks keep 2 GiB" in out.replace("\n" + " " * 15, " ")
 
     def test_one_head(self) -> None:
         assert [v["kind"] for v in budget("--hq", "1", "--hkv", "1", "--ctx", "1")["variants"]] == ["MHA"]
@@ -103,6 +109,14 @@ class TestHeadCounts:
         assert said["bytes_total"] == 2 * 32 * heads * 1_000_003 * 2 * 1_000_000_007
         text = glass("kv-budget", "--hq", str(heads), "--hkv", "1", "--ctx", "1000000007")
         assert text.code == 0
+
+    def test_numbers_with_commas_as_screens_print_them(self) -> None:
+        said = budget(
+            *("--hq", "1,024", "--hkv", "1,024", "--layers", "1,000", "--batch", "1,000", "--ctx", "131,072"),
+            *("--engine", "vllm", "-s", "max_num_batched_tokens=16,384", "--prefix-shared", "1,024"),
+        )
+        assert (said["hq"], said["n_layers"], said["batch"], said["tokens"]) == (1024, 1000, 1000, 131072)
+        assert said["prefix_shared"] == 1024
 
     @pytest.mark.parametrize("ctx", ["8k", "8K", "8192", "8_192", "8192,8192"])
     def test_ways_to_write_a_context(self, ctx: str) -> None:

@@ -11,19 +11,87 @@ MIB, GIB = 2**20, 2**30
 
 
 class TestAnswers:
-    def test_csv_holds_parts_and_totals(self) -> None:
-        ran = glass("kv-budget", "--model", "gpt-oss-20b", "--ctx", "64,4k", "--csv")
-        rows = list(csv.DictReader(io.StringIO(ran.out)))
-        assert [(row["tokens"], row["part"]) for row in rows] == [
-            (tokens, part) for tokens in ("64", "4096") for part in ("sliding", "full", "total")
+    def test_csv_has_a_row_a_context_or_a_row_a_kind_of_layer_and_never_both(self) -> None:
+        args = ("kv-budget", "--model", "gpt-oss-20b", "--ctx", "64,4k", "--csv")
+        totals = list(csv.DictReader(io.StringIO(glass(*args).out)))
+        kinds = list(csv.DictReader(io.StringIO(glass(*args, "-v").out)))
+        assert [row["tokens"] for row in totals] == ["64", "4096"]
+        assert [(row["tokens"], row["part"]) for row in kinds] == [
+            (tokens, part) for tokens in ("64", "4096") for part in ("sliding", "full")
         ]
-        for tokens in ("64", "4096"):
-            parts = {row["part"]: int(row["bytes"]) for row in rows if row["tokens"] == tokens}
-            assert parts["total"] == parts["sliding"] + parts["full"]
-        assert rows[-1]["bytes_per_rank"] == rows[-1]["bytes"]
-        assert int(rows[-1]["bytes"]) == 12 * (4096 + 128) * 8 * 128 * 2
+        for total in totals:
+            parts = [row for row in kinds if row["tokens"] == total["tokens"]]
+            for name in ("bytes", "layers", "bytes_per_token", "bytes_per_sequence_constant"):
+                assert int(total[name]) == sum(int(row[name]) for row in parts)
+        assert totals[-1]["bytes_per_rank"] == totals[-1]["bytes"] == f"{12 * (4096 + 128) * 8 * 128 * 2}"
         heads = list(csv.DictReader(io.StringIO(glass("kv-budget", "--hq", "32", "--hkv", "8", "--csv").out)))
-        assert {row["model"] for row in heads} == {"MHA", "GQA", "MQA"}
+        assert [row["model"] for row in heads] == [kind for kind in ("MHA", "GQA", "MQA") for _ in range(4)]
+
+    def test_csv_says_what_fits_once(self) -> None:
+        args = ("--model", "llama-3.1-8b", "--ctx", "8k,128k", "--budget", "4GiB")
+        first, last = csv.DictReader(io.StringIO(glass("kv-budget", *args, "--csv").out))
+        assert (first["fits"], first["max_tokens"]) == ("", "")
+        assert (last["fits"], last["max_tokens"], last["max_batch"]) == ("false", "32768", "0")
+        assert last["budget_bytes"] == f"{4 * GIB}"
+
+    def test_quiet_keeps_the_verdict(self) -> None:
+        args = ("kv-budget", "--model", "llama-3.1-8b", "--ctx", "128k", "--budget", "15GiB", "-q")
+        said = glass(*args).out.replace("\n" + " " * 15, " ")
+        assert "of 15 GiB, 16 GiB needed: does not fit; room for 122,880 tokens in a sequence" in said
+        heads = glass("kv-budget", "--hq", "32", "--hkv", "8", "--ctx", "8k", "--budget", "15GiB", "-q").out
+        assert "of 15 GiB, 1 GiB needed: fits, weights not counted;" in heads
+        ranks = glass("kv-budget", "--model", "llama-3.1-8b", "--ctx", "8k", "--tp", "2", "-q").out
+        assert "512 MiB on the fullest" in ranks
+
+    def test_what_is_not_asked_for_is_said_on_demand(self) -> None:
+        args = ("kv-budget", "--model", "llama-3.1-8b", "--ctx", "8k", "--engine", "vllm")
+        plain, all_of_it = glass(*args).out, glass(*args, "-v").out
+        for text in ("decode step", "other types", "pages of 16 tokens"):
+            assert text not in plain
+            assert text in all_of_it
+        assert "decode step" in glass(*args, "--bandwidth", "1TB/s").out
+        assert "by the rules of vLLM 0.29" in plain
+        assert "--quiet and --verbose don't go together" in glass(*args, "-q", "-v").err
+
+    def test_what_must_be_known_is_said_unasked(self) -> None:
+        out = glass("kv-budget", "--model", "llama-3.1-8b", "--ctx", "1m").out
+        assert "1,048,576 tokens are more than the 131,072 the model was made for" in out
+        room = glass("kv-budget", "--model", "llama-3.1-8b", "--ctx", "8k", "--budget", "80GiB").out
+        assert "room for 655,360 tokens in a sequence (it was made for 131,072)" in room.replace("\n" + " " * 15, " ")
+        said = budget("--model", "qwen3.6-27b", "--ctx", "8k", "--engine", "llama.cpp")
+        assert said["warnings"] == ["llama-server opens 4 slots unless told (-np 1): then 1.1 GiB"]
+        assert (said["engine_version"], said["made_for_tokens"]) == ("2026-11", 262144)
+
+    def test_padding_that_decides_is_on_the_screen(self) -> None:
+        args = ("--model", "gemma-3-27b", "--engine", "vllm", "-s", "version=0.25", "--ctx", "131072")
+        out = glass("kv-budget", *args, "--budget", "14GiB").out
+        assert "of 14 GiB, 14.2 GiB needed, 577 MiB of them idle: does not fit" in out
+        assert glass("kv-budget", *args, "--budget", "14GiB", "--require-fit").code == 1
+        assert glass("kv-budget", *args, "--budget", "14.3GiB", "--require-fit").code == 0
+
+    def test_the_screen_follows_what_vllm_printed(self) -> None:
+        """Gemma-4-31B in 0.26: 70.79 GiB needed, 58,368 fit; in 0.25.1 45.79 needed. GLM-5.2: 54,728 B a token."""
+        args = ("--model", "gemma-4-31b", "--engine", "vllm", "--ctx", "262144", "--budget", "49GiB")
+        args = (*args, "-s", "max_num_batched_tokens=32768")
+        new = glass("kv-budget", *args, "-s", "version=0.26").out.replace("\n" + " " * 15, " ")
+        assert "of 49 GiB, 70.8 GiB needed: does not fit; room for 58,368 tokens" in new
+        old = glass("kv-budget", *args, "-s", "version=0.25.1").out
+        assert "45.8 GiB needed: fits" in old
+        assert "by the rules of vLLM 0.25.1" in " ".join(old.split())
+        said = budget("-m", "glm-5.2", "--engine", "vllm", "--dtype", "fp8", "--ctx", "64k", "-s", "draft_layers=1")
+        assert said["bytes_per_token"] == 54728
+
+    def test_compare_says_who_shares_heads_and_by_how_many(self) -> None:
+        """32 query heads on 32, 8 and 1 key/value heads; DeepSeek's 128 on one latent; Gemma's two kinds of layers."""
+        names = ("llama-2-7b", "llama-3.1-8b", "gemma-2b", "deepseek-v3", "gemma-4-31b")
+        for columns in (80, 140):
+            out = glass("kv-budget", "--compare", ",".join(names), "--ctx", "8k", columns=columns).out
+            rows = {line.split()[0]: line.split() for line in out.splitlines() if "×" in line}
+            assert rows["llama-2-7b"][1:4] == ["MHA", "32:32", "1×"]
+            assert rows["llama-3.1-8b"][1:4] == ["GQA", "32:8", "4×"]
+            assert rows["gemma-2b"][1:4] == ["MQA", "8:1", "8×"]
+            assert rows["deepseek-v3"][1:4] == ["MLA", "128:latent", "128×"]
+            assert rows["gemma-4-31b"][4:6] == ["32:4/16", "8/2×"]
 
     def test_budget_is_exact(self) -> None:
         said = budget("--model", "llama-3.1-8b", "--budget", "24GiB", "--ctx", "8k", "--batch", "2")

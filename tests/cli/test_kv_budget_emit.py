@@ -13,11 +13,45 @@ class TestEmit:
     def test_vllm(self) -> None:
         args = ("--model", "llama-3.1-70b", "--tp", "4", "--pp", "2", "--dp", "2", "--batch", "31", "--ctx", "32k")
         ran = glass("kv-budget", *args, "--dtype", "fp8", "--budget", "40GiB", "--emit", "vllm")
+        pool = 16 * 32768 * 20480 + 16 * 20480  # 20,480 B a token on a rank; one page more stays empty
         assert ran.out == (
             "vllm serve MODEL --max-model-len 32768 --max-num-seqs 16 --kv-cache-dtype fp8 --tensor-parallel-size 4"
-            " --pipeline-parallel-size 2 --data-parallel-size 2 --kv-cache-memory-bytes 42949672960\n"
+            f" --pipeline-parallel-size 2 --data-parallel-size 2 --kv-cache-memory-bytes {pool}\n"
         )
-        assert ran.err.startswith("glass: ")
+        assert "10.0 GiB needed of 40.0 GiB on a rank: fits" in ran.err
+
+    def test_a_card_is_not_given_to_the_cache_whole(self) -> None:
+        args = ("kv-budget", "--model", "llama-3.1-8b", "--ctx", "128k", "--emit", "vllm", "-q", "--budget")
+        ran = glass(*args, "80GB")
+        assert ran.out.endswith(f"--kv-cache-memory-bytes {131072 * 131072 + 16 * 131072}\n")
+        assert ran.err == "glass: 16.0 GiB needed of 74.5 GiB on a rank: fits\n"
+        tight = glass(*args, "10GiB")
+        assert tight.out.endswith(f"--kv-cache-memory-bytes {10 * GIB}\n")
+        assert tight.err == "glass: 16.0 GiB needed of 10.0 GiB on a rank: does not fit\n"
+
+    def test_a_context_that_the_model_was_not_made_for(self) -> None:
+        args = ("kv-budget", "--model", "llama-3.1-8b", "--ctx", "1m", "--emit")
+        for engine, does in (("vllm", "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1"), ("llama.cpp", "no sequence become that")):
+            said = glass(*args, engine).err
+            assert "1,048,576 tokens are more than the 131,072 the model was made for" in said
+            assert does in said
+        assert "made for" not in glass("kv-budget", "--model", "llama-3.1-8b", "--ctx", "128k", "--emit", "vllm").err
+
+    def test_speculation_is_told(self) -> None:
+        args = ("kv-budget", "--model", "glm-5", "--ctx", "8k", "-q", "--emit", "vllm")
+        both = glass(*args, "-s", "num_speculative_tokens=3", "-s", "draft_layers=1")
+        assert both.out.endswith("""--speculative-config '{"method": "mtp", "num_speculative_tokens": 3}'\n""")
+        assert glass(*args, "-s", "num_speculative_tokens=3").out == both.out
+        assert glass(*args, "-s", "draft_layers=1").out.endswith("""--speculative-config '{"method": "mtp"}'\n""")
+        assert "speculative" not in glass(*args, "-s", "pad_groups=true", "-s", "num_speculative_tokens=0").out
+
+    def test_how_a_latent_is_expanded_is_said_to_the_environment(self) -> None:
+        args = ("kv-budget", "--model", "deepseek-v3", "--ctx", "8k", "-q", "--emit", "vllm", "-s", "mla_expanded=true")
+        assert glass(*args).out.startswith("env VLLM_MLA_DISABLE=1 vllm serve MODEL ")
+
+    def test_slots_share_one_cache_unless_told_otherwise(self) -> None:
+        args = ("kv-budget", "--model", "llama-3.1-8b", "--ctx", "8k", "-q", "--emit", "llama.cpp", "-s", "n_seq_max=4")
+        assert glass(*args).out.endswith(" -np 4 -ctk f16 -ctv f16 --kv-unified\n")
 
     def test_llama_cpp(self) -> None:
         args = ("--model", "gemma-3-27b", "--batch", "4", "--ctx", "16k", "--k-dtype", "q8_0", "--v-dtype", "q4_0")

@@ -50,6 +50,8 @@ def refused(*args: str, code: int = 2) -> str:
         (("--hq", "8", "--tp", "99999999"), "--tp 99999999: at most 65,536"),
         (("--hq", "8", "--budget", "24 parsecs"), "--budget: '24 parsecs'"),
         (("--hq", "8", "--budget", "0"), "less than one byte"),
+        (("--hq", "8", "--budget", "80"), "--budget: '80' has no unit. Write 80GiB"),
+        (("--hq", "8", "--ctx", "202,752"), "--tokens: '202,752' may be one number or several"),
         (("--hq", "8", "--bandwidth", "fast"), "--bandwidth: 'fast'"),
         (("--hq", "8", "--dtype", "f17"), "--dtype: 'f17'"),
         (("--hq", "8", "--k-dtype", ""), "--k-dtype: ''"),
@@ -157,3 +159,23 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
     file.write_text("{}")
     file.chmod(0)
     assert "Permission denied" in refused("kv-budget", "--config", str(file), code=1)
+
+
+def test_an_unknown_type_is_never_guessed_in_silence(tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    unknown = {"model_type": "zork", "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 64}
+    file.write_text(json.dumps(unknown | {"kv_heads": 1}))
+    for more in ([], ["--assume-plain"]):
+        assert "kv_heads hints at more than plain attention" in refused(
+            "kv-budget", "--config", str(file), *more, code=1
+        )
+    file.write_text(json.dumps(unknown))
+    said = refused("kv-budget", "--config", str(file), code=1)
+    assert 'model_type is "zork", which is not known' in said
+    assert "If its attention is plain, say so: --assume-plain" in said
+    said = refused("kv-budget", "--compare", f"gpt-2,{file}", code=1)
+    assert "--assume-plain" in said
+    for form in ([], ["-q"], ["--csv"], ["--json"]):
+        ran = glass("kv-budget", "--config", str(file), "--assume-plain", *form)
+        assert ran.code == 0
+        assert "read as plain attention" in " ".join((ran.out + ran.err).split())

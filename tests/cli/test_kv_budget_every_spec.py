@@ -93,8 +93,8 @@ def test_every_view_names_it(spec: CacheSpec, engine: str) -> None:
     found = asked(spec, engine=engine)
     if found is None:
         return
-    screen = text_of(model_screen(Page(), found, 10**12, Said((), ())))
-    row = text_of(compare_screen(Page(), [found], Said((), ())))
+    screen = text_of(model_screen(Page(), found, 10**12, Said()))
+    row = text_of(compare_screen(Page(), [found], Said()))
     title = screen.splitlines()[0]
     assert ("no cache ·" in title) == spec.keeps_nothing
     assert ("no cache" in row) == spec.keeps_nothing
@@ -106,8 +106,9 @@ def test_every_view_names_it(spec: CacheSpec, engine: str) -> None:
     document: Mapping[str, Any] = json.loads(json.dumps(data.document(found, 10**12)))
     assert [layer["kind"] for layer in document["layers"]] == [part.name for part in spec.parts]
     assert document["decode"]["flops"] == (4 * (spec.flops(8, TOKENS, 16) or 0) or None)
-    parts = [row["part"] for row in data.rows(found, found.main)]
-    assert parts == [*(part.name for part in spec.parts), "total"]
+    kinds, (total,) = data.kinds(found, found.main), data.totals(found, found.main)
+    assert [row["part"] for row in kinds] == [part.name for part in spec.parts]
+    assert sum(row["bytes"] for row in kinds) == total["bytes"]
 
 
 @ALL

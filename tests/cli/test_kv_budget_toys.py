@@ -135,7 +135,7 @@ def test_in_a_plan_and_in_one_call() -> None:
     assert found.bytes_total == 3 * size(1000, 24)
     assert [(line.kind, line.count, line.window) for line in found.lines] == [("star", 3, 104), ("full", 1, None)]
     assert found.notes[0] == "ToyServe is calm"
-    assert "toy takes" in found.notes[1]
+    assert "ToyServe takes" in found.notes[1]
     layout = Layout("x", (STAR, STAR, STAR, FULL), n_heads=32)
     assert plan(Request(layout, 9, tp=4)).per_rank.bytes == size(9) // 4
     with pytest.raises(ConfigError, match="64 star channels evenly; 1, 2, 4, 8, 16, 32, 64 would do"):
@@ -153,10 +153,10 @@ def test_in_words() -> None:
 @pytest.mark.parametrize("columns", ["40", "80", "100"])
 def test_on_the_screen(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    out = ran("--ctx", "1k", "--engine", "toy", "-s", "mood=wild")
+    out = ran("--ctx", "1k", "--engine", "toy", "-s", "mood=wild", "-v")
     for text in ("GQA + stars", "star 104", "4 sinks, vectors of 64", "ToyServe is wild", "f32"):
         assert text in out.replace("\n", " ")
-    assert "flop per byte" in ran("--ctx", "1k")
+    assert "flop per byte" in ran("--ctx", "1k", "--bandwidth", "1TB/s")
 
 
 def test_as_data() -> None:
@@ -167,7 +167,7 @@ def test_as_data() -> None:
     assert [layer["kind"] for layer in found["layers"]] == ["star", "full"]
     flops = 4 * 32 * (3 * 104 * 64 + 1000 * 128)
     assert found["decode"]["flops"] == flops
-    rows = list(csv.DictReader(io.StringIO(ran("--ctx", "1000", "--csv"))))
+    rows = list(csv.DictReader(io.StringIO(ran("--ctx", "1000", "--csv", "-v"))))
     assert [rows[0][name] for name in ("part", "window", "bytes")] == ["star", "104", f"{3 * 104 * 128}"]
     sweep = json.loads(ran("--sweep", "--json", "--engine", "toy", "--ctx", "16,1k"))["sweep"][0]
     assert (sweep["windows"], sweep["bytes"][-1]) == ([104], size(sweep["tokens"][-1]))

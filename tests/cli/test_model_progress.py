@@ -2,7 +2,7 @@
 
 import io
 import time
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
 
 import pytest
 
@@ -11,7 +11,7 @@ from glasscli.checkpoint import safetensors_file
 from glasscli.cli import models
 from glasscli.cli.models import Bar, bar_line
 from glasscli.locate.shipped import shipped_folder
-from glasscli.progress import Progress
+from glasscli.progress import Progress, told
 
 
 class Screen(io.StringIO):
@@ -97,6 +97,26 @@ def test_a_bar_is_as_full_as_the_work_is_done() -> None:
     half = bar_line("loading", 50, 100, 79, blocks=True)
     assert half.count("█") == half.count("░") == 20
     assert half.endswith("50 B of 100 B")
+
+
+def test_pieces_of_work_are_counted(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bar_line("parts taken out", 1200, 2400, 79, True, "{:,}".format).endswith("1,200 of 2,400")
+    heard: list[tuple[str, int, int]] = []
+
+    class Kept(Progress):
+        def counted(self, what: str, done: int, total: int) -> None:
+            heard.append((what, done, total))
+
+    assert list(told("abc", "letters", Kept())) == ["a", "b", "c"]
+    assert heard == [("letters", 0, 3), ("letters", 1, 3), ("letters", 2, 3)]
+    assert list(told("abc", "letters", None)) == ["a", "b", "c"]
+    monkeypatch.setattr(models, "PATIENCE", 0.0)
+    with redirect_stderr(screen), suppress(KeyboardInterrupt), models.working(quiet=False) as bar:
+        bar.counted("letters", 1, 3)
+        time.sleep(0.3)
+        assert "1 of 3" in screen.getvalue()
+        raise KeyboardInterrupt
+    assert screen.getvalue().endswith("\r")
 
 
 def test_loading_tells_every_byte() -> None:

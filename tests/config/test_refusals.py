@@ -103,7 +103,7 @@ TYPES = {
 
 def refused_field(config: dict[str, object]) -> str | None:
     try:
-        layout({**LLAMA, "model_type": "new_thing", **config})
+        layout({**LLAMA, "model_type": "new_thing", **config}, assume_plain=True)
     except ConfigError as error:
         return error.field
     return None
@@ -185,3 +185,24 @@ def test_a_window_that_is_off_hints_at_nothing() -> None:
     assert refused_field({"max_window_layers": 2}) is None
     assert refused_field({"max_window_layers": 2, "sliding_window": 16, "use_sliding_window": False}) is None
     assert refused_field({"max_window_layers": 2, "sliding_window": 16}) == "max_window_layers"
+
+
+@pytest.mark.parametrize(
+    "field", ["kv_heads", "kv_head", "key_value_heads", "heads", "n_heads_kv", "heads_kv", "kv_groups"]
+)
+def test_heads_counted_under_a_name_that_no_rule_reads(field: str) -> None:
+    """Read over, they would make MHA of a model that shares heads."""
+    assert refused_field({"num_key_value_heads": None, field: 1}) == field
+
+
+def test_an_unknown_type_is_refused_until_it_is_said_to_be_plain() -> None:
+    unknown = {**LLAMA, "model_type": "new_thing"}
+    with pytest.raises(ConfigError, match='model_type is "new_thing", which is not known') as refusal:
+        layout(unknown)
+    assert refusal.value.field == "model_type"
+    with pytest.raises(ConfigError) as refusal:
+        layout({"model_type": "llava", "text_config": unknown})
+    assert refusal.value.field == "text_config.model_type"
+    held = layout(unknown, assume_plain=True)
+    assert held.layers == layout(LLAMA).layers
+    assert held.notes == ('model_type "new_thing" is not known: read as plain attention from its fields',)

@@ -22,12 +22,12 @@ ELSEWHERE = (
         "the parts of one answer, compared as a whole with bytes worked out by hand",
         (
             "budget/decode_read",
-            "budget/explain",
             "budget/fit",
             "budget/request",
             "budget/sizer",
             "budget/engines/engine",
             "budget/engines/logical",
+            "budget/engines/option",
         ),
     ),
     Elsewhere(
@@ -39,6 +39,11 @@ ELSEWHERE = (
         "inspect/test_stream_steps.py",
         "the steps around attention with what is true of them, on every family",
         ("inspect/overview", "inspect/step_info", "inspect/stream_checks"),
+    ),
+    Elsewhere(
+        "generation/test_chat.py",
+        "a prompt made of templates as files hold them, turns and a sandbox",
+        ("checkpoint/chat_files", "generation/messages", "generation/sandbox"),
     ),
     Elsewhere(
         "lesson/test_chapters.py",
@@ -57,7 +62,13 @@ ELSEWHERE = (
     ),
     Elsewhere("budget/test_sweep.py", "what is asked, as a plan", ("budget/questions",)),
     Elsewhere("cli/test_kv_budget_answers.py", "an answer is what the screen shows", ("budget/answers",)),
-    Elsewhere("cli/test_kv_budget_emit.py", "command lines", ("budget/emit", "budget/engines/vllm/serve")),
+    Elsewhere(
+        "cli/test_kv_budget_emit.py",
+        "command lines",
+        ("budget/emit", "budget/engines/vllm/serve", "budget/engines/llama_cpp/serve"),
+    ),
+    Elsewhere("budget/test_explain.py", "what is said of states", ("budget/engines/words",)),
+    Elsewhere("export/test_curves.py", "where the axes of a plot say that a point is", ("budget/sweep_axes",)),
     Elsewhere(
         "budget/weights/",
         "one sum over many rules, compared with transformers' classes",
@@ -168,4 +179,19 @@ ELSEWHERE = (
         ("tokenizer/gguf", "tokenizer/pre_tokenizers", "tokenizer/scores"),
     ),
     Elsewhere("cli/test_tokenize.py", "a text's tokens are what the screen shows", ("tokenizer/tokenized",)),
+    Elsewhere(
+        "quality/test_parts.py",
+        "what takes a cache apart, beside the same masks put on by hand",
+        ("cache/one_head", "quality/by"),
+    ),
+    Elsewhere(
+        "quality/test_verdict.py",
+        "the caches that are tried are told together with what is said of them",
+        ("quality/usual",),
+    ),
+    Elsewhere(
+        "cli/test_kv_quality.py",
+        "the picture that the command draws, read back as XML",
+        ("export/quality_svg",),
+    ),
 )

@@ -11,8 +11,10 @@ from transformers import AutoModelForCausalLM
 
 from glasscli import load_model
 from glasscli.inspect.ablation import Part, ablate_prompt, ablate_text
+from glasscli.inspect.circuits import find_feeds
 from glasscli.inspect.gradients import loss_gradient
 from glasscli.inspect.predictions import one_token
+from glasscli.inspect.probes import repeat_probes
 from glasscli.locate.shipped import shipped_folder
 
 STORY = "Once upon a time there was a little girl named Lily. One day,"
@@ -92,3 +94,27 @@ def test_the_gradient_is_what_torch_derives(theirs: Any) -> None:
     assert logits.grad is not None
     found = loss_gradient(loaded, STORY, target=lily)
     np.testing.assert_allclose(found.gradient, logits.grad.numpy(), atol=1e-5)
+
+
+def test_which_head_needs_which() -> None:
+    """The induction score of 3.2 and 3.3 with 2.3 and without it, from transformers' own patterns."""
+    loaded = load_model()
+    eager = AutoModelForCausalLM.from_pretrained(shipped_folder(), dtype=torch.float64, attn_implementation="eager")
+    probes = repeat_probes(loaded, 4)
+    half = len(probes[0]) // 2
+
+    def induction(head: int) -> float:
+        """Mean weight, in the second telling, on the token that came next in the first."""
+        scores = []
+        for ids in probes:
+            with torch.no_grad():
+                pattern = eager.eval()(torch.tensor([ids]), output_attentions=True).attentions[3][0, head]
+            scores.append(np.mean([pattern[p, p - half + 1].item() for p in range(half + 1, 2 * half + 1)]))
+        return float(np.mean(scores))
+
+    feeds = {(f.writer.label, f.reader.label, f.role): f for f in find_feeds(loaded, 4).pairs}
+    for head in (2, 3):
+        feed = feeds["2.3", f"3.{head}", "induct"]
+        assert feed.before == pytest.approx(induction(head), abs=1e-4)
+        with without(eager, Part(2, 3)):
+            assert feed.after == pytest.approx(induction(head), abs=1e-4)

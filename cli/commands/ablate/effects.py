@@ -6,6 +6,7 @@ from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.ablate.options import Options
 from glasscli.cli.console import note, write_csv, write_json
 from glasscli.cli.guesses import named_token
+from glasscli.cli.models import working
 from glasscli.cli.page.page import Page
 from glasscli.cli.prompt_notes import prompt_notes
 from glasscli.errors import UsageError
@@ -24,9 +25,9 @@ def run_prompt(options: Options, loaded: LoadedModel, text: str, parts: Sequence
         raise UsageError(f"{error}.\n--loss reads a text of any length") from None
     for remark in () if options.quiet else prompt_notes(loaded.tokenizer, [text], special=options.special):
         note(remark)
-    found = ablate_prompt(
-        loaded, ids, token=named_token(loaded, "--token", options.token), method=options.to, parts=parts
-    )
+    token = named_token(loaded, "--token", options.token)
+    with working(options.quiet) as bar:
+        found = ablate_prompt(loaded, ids, token=token, method=options.to, parts=parts, progress=bar)
     if options.as_json:
         write_json(documents.prompt_document(loaded, text, found))
     elif options.as_csv:
@@ -42,7 +43,8 @@ def run_loss(options: Options, loaded: LoadedModel, text: str, parts: Sequence[P
     from glasscli.cli.commands.ablate.screen import loss_screen
 
     ids = loaded.encode(text, parse_special=options.special)
-    found = ablate_text(loaded, ids, method=options.to, parts=parts)
+    with working(options.quiet) as bar:
+        found = ablate_text(loaded, ids, method=options.to, parts=parts, progress=bar)
     if options.as_json:
         write_json(documents.loss_document(loaded, text, found))
     elif options.as_csv:

@@ -4,6 +4,7 @@ from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.ablate.options import Options
 from glasscli.cli.commands.ablate.screen import signed, three
 from glasscli.cli.console import write_csv, write_json
+from glasscli.cli.models import working
 from glasscli.cli.page.page import Line, Page, Span, spaced
 from glasscli.cli.page.stack import table_or_stack
 from glasscli.cli.page.style import ACCENT, DIM, HEAD
@@ -21,7 +22,8 @@ def run_feeds(options: Options, loaded: LoadedModel) -> None:
     """Take each head out and measure what later heads do."""
     from glasscli.cli.commands.ablate import documents
 
-    found = find_feeds(loaded)
+    with working(options.quiet) as bar:
+        found = find_feeds(loaded, progress=bar)
     if options.as_json:
         write_json(documents.feeds_document(loaded, found))
     elif options.as_csv:

@@ -38,7 +38,7 @@ class Options:
         bool, option("--loss", "The loss over the whole text, and on what it repeats, in nats a token.", Group.view)
     ] = False
     feeds: Annotated[
-        bool, option("--feeds", "Which head's loss changes what a later head does, on random repeats.", Group.view)
+        bool, option("--feeds", "Which head, taken out, changes what a later head does, on random repeats.", Group.view)
     ] = False
     to: Annotated[To, option("--to", "Set parts to zero, or to their mean over the text.", Group.view)] = To.zero
     parts: Annotated[

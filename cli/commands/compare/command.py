@@ -118,6 +118,10 @@ def find(options: Options, loaded: "LoadedModel") -> "Found":
     for remark in () if options.quiet else prompt_notes(loaded.tokenizer, texts, special=options.special):
         note(remark)
     a, b = (read_prompt(loaded, text, parse_special=options.special).token_ids for text in texts)
-    patched = None if options.patch is None else patching(loaded, a, b, options.patch, options.at, options.token)
+    patched = (
+        None
+        if options.patch is None
+        else patching(loaded, a, b, options.patch, options.at, options.token, options.quiet)
+    )
     compared = compare(loaded, a, b)
     return Found(texts, compared, movement(loaded, a, b) if compared.same_length else None, patched)

@@ -41,8 +41,8 @@ def called(path: Path) -> str:
 def _sections(facts: Facts) -> list[tuple[str, list[str]]]:
     config, per_token = facts.config, facts.cache_bytes_per_token
     cache = [
-        f"{format_bytes(per_token)} a token",
-        f"= 2 × {config.n_layers} layers × {config.n_kv_heads} KV heads × {config.head_dim} × 4 B (float32)",
+        f"{format_bytes(per_token)} a token (f32)",
+        f"= 2 × {config.n_layers} layers × {config.n_kv_heads} KV heads × {config.head_dim} × 4 B",
         f"{format_bytes(facts.cache_context_bytes)} at {config.max_seq_len:,} tokens",
     ]
     windows = [spec.size for spec in config.specs if isinstance(spec, SlidingAttention)]

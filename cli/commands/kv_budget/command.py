@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from glasscli.budget.answers import Answer, answer
 from glasscli.budget.emit import command_line
+from glasscli.budget.engines import servers
 from glasscli.budget.model_facts import MODELS, Model
 from glasscli.budget.models import AS_OF
 from glasscli.budget.questions import Settings
@@ -22,6 +23,7 @@ from glasscli.cli.commands.kv_budget.sweep_screen import MOST, n_columns, sweep_
 from glasscli.cli.console import note
 from glasscli.cli.page.page import Page
 from glasscli.errors import GlassError, UsageError
+from glasscli.export.curves import write_curves
 from glasscli.units import format_bytes
 
 EPILOG = f"""\b
@@ -36,7 +38,7 @@ Examples:
   glass kv-budget --model deepseek-v3 --engine vllm --tp 8 --batch 64
   glass kv-budget --model llama-3.1-8b --gpu rtx-4090 --ctx 16k --users 2
   glass kv-budget --model qwen3-32b --users 40 --ctx 32k
-  glass kv-budget --compare llama-2-70b,llama-3.1-70b,gemma-3-27b --sweep
+  glass kv-budget --compare llama-2-70b,deepseek-v3,gemma-3-27b --sweep -o sizes.svg
   glass kv-budget --model llama-3.1-8b --k-dtype q8_0 --v-dtype q4_0 --emit llama.cpp"""
 
 
@@ -60,13 +62,13 @@ def answer_to(options: Options) -> int:
         return run_list(options)
     settings = parse.settings(fit_parse.with_engine(options))
     if options.draft is not None:
-        settings = replace(settings, draft=subject_of(options.draft, settings.engine, options.quiet))
+        settings = replace(settings, draft=subject_of(options.draft, options, settings.engine))
     if options.hq is not None:
         return run_heads(options, settings, parse.heads(options))
     if options.compare is not None:
         return run_compare(options, settings)
     name = options.config or options.model or ""
-    subject = subject_of(name, settings.engine, options.quiet, file=options.config is not None)
+    subject = subject_of(name, options, settings.engine, file=options.config is not None)
     if fit_parse.asks_of_devices(options):
         from glasscli.cli.commands.kv_budget.fit_run import run_devices
 
@@ -85,10 +87,10 @@ def run_model(options: Options, settings: Settings, subject: Subject) -> int:
     if options.as_json:
         console.write_json(data.document(answered, bandwidth))
     elif options.as_csv:
-        data.show_csv([answered])
+        data.show_csv([answered], options.verbose)
     else:
         page = Page.of_stdout(options.color)
-        page.show(model_screen(page, answered, bandwidth, said_of_model(options, settings), options.quiet))
+        page.show(model_screen(page, answered, bandwidth, said_of_model(options, settings)))
     return verdict(options, answered)
 
 
@@ -105,19 +107,19 @@ def run_heads(options: Options, settings: Settings, heads: Heads) -> int:
     if options.as_json:
         console.write_json(data.heads_document(heads, variants, answers, bandwidth))
     elif options.as_csv:
-        data.show_csv(answers)
+        data.show_csv(answers, options.verbose)
     else:
         page = Page.of_stdout(options.color)
         shipped = Settings(tokens=(512,), k_dtype="f32", v_dtype="f32").budget(from_name("glass-1m"))
         shown = HeadsShown(heads, variants, answers, bandwidth, shipped, said_of_heads(options))
-        page.show(heads_screen(page, shown, options.quiet))
+        page.show(heads_screen(page, shown))
     return verdict(options, chosen)
 
 
 def run_compare(options: Options, settings: Settings) -> int:
     """Several models side by side."""
     available, bandwidth = parse.size("--budget", options.budget), parse.bandwidth(options)
-    subjects = [subject_of(name, settings.engine, options.quiet) for name in parse.compared(options)]
+    subjects = [subject_of(name, options, settings.engine) for name in parse.compared(options)]
     if options.sweep:
         return run_sweep(options, settings, subjects, available)
     answers = [answer(subject, settings, available) for subject in subjects]
@@ -125,10 +127,10 @@ def run_compare(options: Options, settings: Settings) -> int:
         models = [data.document(answered, bandwidth) for answered in answers]
         console.write_json({"schema": data.SCHEMA, "models": models})
     elif options.as_csv:
-        data.show_csv(answers)
+        data.show_csv(answers, options.verbose)
     else:
         page = Page.of_stdout(options.color)
-        page.show(compare_screen(page, answers, said_of_model(options, settings), options.quiet))
+        page.show(compare_screen(page, answers, said_of_model(options, settings)))
     return max(verdict(options, answered) for answered in answers)
 
 
@@ -139,26 +141,42 @@ def run_sweep(options: Options, settings: Settings, subjects: list[Subject], ava
     page = Page.of_stdout(options.color)
     log = options.axis is Axis.log
     first, last = parse.span(options, settings, subjects)
-    lengths = spaced(first, last, n_columns(page) if not options.as_json and not options.as_csv else 65, log)
+    drawn = not (options.as_json or options.as_csv or options.output)
+    lengths = spaced(first, last, n_columns(page) if drawn else 65, log)
     curves = [curve(subject, settings, lengths) for subject in subjects]
     if options.as_json or options.as_csv:
         data.show_sweep(curves, settings, options.as_csv)
+    elif options.output is not None:
+        size = write_curves(curves, options.output, log, available)
+        if not options.quiet:
+            note(f"{options.output} written, {format_bytes(size)}")
     else:
         page.show(sweep_screen(page, curves, log, available))
     return 0
 
 
 def run_emit(options: Options, settings: Settings, subject: Subject, available: int | None) -> int:
-    """The plan as the engine's command line; on stderr, what it will need."""
+    """The plan as the engine's command line; on stderr, what it will need, and whether that is there.
+
+    Of a budget the cache gets what the plan needs: the weights need their share of a device, too.
+    """
     assert options.emit is not None
+    settings = replace(settings, options=servers()[options.emit].told(settings))
     answered = answer(subject, settings, available)
     model = parse.loadable(options)
     usual = "" if subject.layout.kv_dtype_hint else subject.layout.dtype  # what an engine left to itself takes
-    words = command_line(options.emit, settings, answered.main, usual, model, available)
+    given = None if answered.fit is None else min(answered.fit.pool, answered.fit.budget_bytes)
+    words = command_line(options.emit, settings, answered.main, usual, model, given)
     console.write(shlex.join(words))
     if not options.quiet:
+        for text in answered.main.warnings:
+            note(text)
         need = format_bytes(answered.main.per_rank.bytes)
         note(f"{need} of cache on a rank for {settings.batch:,} × {settings.main:,} tokens ({settings.engine})")
+    if answered.fit is not None and not options.require_fit:
+        said = "fits" if answered.fit.fits else "does not fit"
+        need, there = format_bytes(answered.fit.pool), format_bytes(answered.fit.budget_bytes)
+        note(f"{need} needed of {there} on a rank: {said}")
     return verdict(options, answered)
 
 

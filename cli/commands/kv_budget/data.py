@@ -14,10 +14,10 @@ from glasscli.cli.console import write_csv
 from glasscli.errors import GlassError
 
 SCHEMA = "glass.kv-budget/1"
-COLUMNS = (
-    *("model", "engine", "tokens", "batch", "k_dtype", "v_dtype", "part", "layers", "window"),
-    *("bytes_per_token", "bytes_per_sequence_constant", "bytes", "bytes_per_rank"),
-)
+COMMON = ("model", "engine", "tokens", "batch", "k_dtype", "v_dtype")
+TOTALS = (*COMMON, "layers", "bytes_per_token", "bytes_per_sequence_constant", "bytes", "bytes_per_rank")
+FITS = ("budget_bytes", "fits", "max_tokens", "max_batch")  # of the longest context
+PARTS = (*COMMON, "part", "layers", "window", "bytes_per_token", "bytes_per_sequence_constant", "bytes")
 
 
 def document(answer: Answer, bandwidth: int) -> dict[str, Any]:
@@ -28,7 +28,9 @@ def document(answer: Answer, bandwidth: int) -> dict[str, Any]:
         "model": answer.subject.name,
         "source": answer.subject.source or None,
         "engine": settings.engine,
+        "engine_version": budget.edition or None,
         "tokens": settings.main,
+        "made_for_tokens": answer.subject.logical.max_positions,
         "batch": settings.batch,
         "k_dtype": budget.k_dtype,
         "v_dtype": budget.v_dtype,
@@ -48,6 +50,7 @@ def document(answer: Answer, bandwidth: int) -> dict[str, Any]:
             "bandwidth_bytes_per_s": bandwidth,
             "nanoseconds": int(answer.read.seconds(bandwidth) * 10**9),
         },
+        "warnings": list(budget.warnings),
         "notes": list(budget.notes),
     }
     if answer.fit is not None:
@@ -122,25 +125,42 @@ def show_refusal(error: GlassError) -> None:
     console.write_json({"schema": SCHEMA, "error": {"field": field, "message": str(error)}})
 
 
-def show_csv(answers: Sequence[Answer]) -> None:
-    """A row for each kind of layer and a total, at every context of every model."""
-    table = [row for answer in answers for budget in answer.budgets for row in rows(answer, budget)]
-    write_csv(COLUMNS, table)
+def show_csv(answers: Sequence[Answer], by_kind: bool = False) -> None:
+    """A row for each context of each model; if `by_kind`, a row for each kind of layer instead, which add up to it."""
+    rows_of = kinds if by_kind else totals
+    columns = PARTS if by_kind else TOTALS + FITS if answers[0].fit is not None else TOTALS
+    write_csv(columns, [row for answer in answers for budget in answer.budgets for row in rows_of(answer, budget)])
 
 
-def rows(answer: Answer, budget: Budget) -> list[Mapping[str, object]]:
-    """The CSV rows of one budget."""
-    common = {
-        "model": answer.subject.name,
-        "engine": answer.settings.engine,
-        "tokens": budget.request.tokens,
-        "batch": answer.settings.batch,
-        "k_dtype": budget.k_dtype,
-        "v_dtype": budget.v_dtype,
-    }
-    parts: list[Mapping[str, object]] = [
+def common(answer: Answer, budget: Budget) -> dict[str, object]:
+    """What every row says of its question."""
+    settings, tokens = answer.settings, budget.request.tokens
+    said = (answer.subject.name, settings.engine, tokens, settings.batch, budget.k_dtype, budget.v_dtype)
+    return dict(zip(COMMON, said, strict=True))
+
+
+def totals(answer: Answer, budget: Budget) -> list[Mapping[str, object]]:
+    """The row of one context; what fits stands in that of the longest."""
+    fit = answer.fit if budget is answer.main else None
+    room = () if fit is None else (fit.budget_bytes, str(fit.fits).lower(), fit.max_tokens, fit.max_batch)
+    return [
         {
-            **common,
+            **common(answer, budget),
+            "layers": budget.n_layers,
+            "bytes_per_token": budget.bytes_per_token,
+            "bytes_per_sequence_constant": budget.bytes_per_sequence_constant,
+            "bytes": budget.bytes_total,
+            "bytes_per_rank": budget.per_rank.bytes,
+            **dict(zip(FITS, room, strict=False)),
+        }
+    ]
+
+
+def kinds(answer: Answer, budget: Budget) -> list[Mapping[str, object]]:
+    """The rows of one context, one for each kind of layer."""
+    return [
+        {
+            **common(answer, budget),
             "part": line.kind,
             "layers": line.count,
             "window": line.window,
@@ -149,18 +169,6 @@ def rows(answer: Answer, budget: Budget) -> list[Mapping[str, object]]:
             "bytes": line.bytes,
         }
         for line in budget.lines
-    ]
-    return [
-        *parts,
-        {
-            **common,
-            "part": "total",
-            "layers": answer.subject.layout.n_layers,
-            "bytes_per_token": budget.bytes_per_token,
-            "bytes_per_sequence_constant": budget.bytes_per_sequence_constant,
-            "bytes": budget.bytes_total,
-            "bytes_per_rank": budget.per_rank.bytes,
-        },
     ]
 
 

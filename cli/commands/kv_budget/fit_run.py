@@ -44,7 +44,7 @@ def run_devices(options: Options, settings: Settings, subject: Subject) -> int:
             note(f"{error}. Its cache is counted as mathematics needs it.")
     name = options.config or options.model or ""
     piped = name == STDIN  # what can be read once
-    bare = from_config(subject.config, name=subject.name) if piped else subject_of(name, "logical", options.quiet)
+    bare = from_config(subject.config, name=subject.name) if piped else subject_of(name, options, "logical")
     return answer_of(options, replace(settings, engine="logical", options={}), bare)
 
 

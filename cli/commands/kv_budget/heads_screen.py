@@ -7,19 +7,9 @@ from glasscli.budget.answers import Answer
 from glasscli.budget.fit import Fit
 from glasscli.budget.plan import Budget
 from glasscli.budget.subjects import Heads
-from glasscli.cli.commands.kv_budget.remarks import (
-    Said,
-    decode_step,
-    fits,
-    hint,
-    joined,
-    label,
-    notes,
-    other_types,
-    per_rank,
-)
+from glasscli.cli.commands.kv_budget.remarks import Said, hint, joined, label, remarks
 from glasscli.cli.page.page import Line, Page, spaced
-from glasscli.dtypes import dtype_named
+from glasscli.dtypes import dtype_named, row_bytes
 from glasscli.units import decimal, format_bytes, short_bytes
 
 BARS = " ▏▎▍▌▋▊▉█"
@@ -57,20 +47,19 @@ class HeadsShown:
         return tuple(answer.fit for answer in self.answers if answer.fit is not None)
 
 
-def heads_screen(page: Page, shown: HeadsShown, quiet: bool = False) -> list[Line]:
-    """The whole page; if `quiet`, without what was assumed and what follows."""
-    formula = _formula(page, shown, quiet)
+def heads_screen(page: Page, shown: HeadsShown) -> list[Line]:
+    """The whole page."""
+    formula = _formula(page, shown)
     table = _table(page, shown) or _table(page, shown, short=True) or _stacked(page, shown)
-    if quiet:
-        return spaced(formula, table)
-    answer = shown.answer
-    remarks = [*decode_step(page, answer, shown.bandwidth), *other_types(page, answer), *per_rank(page, answer)]
-    remarks += page.flow(label("tensor ranks"), ranks(shown.heads, answer.main.logical_bytes), gap=1)
-    remarks += [*fits(page, answer), *_ours(page, shown.shipped), *notes(page, answer.main)]
-    return spaced(formula, table, remarks, hint(page, shown.said.tries))
+    answer, said = shown.answer, shown.said
+    follows = remarks(page, answer, shown.bandwidth, said)
+    if said.verbose:
+        follows += page.flow(label("tensor ranks"), ranks(shown.heads, answer.main.logical_bytes), gap=1)
+        follows += _ours(page, shown.shipped)
+    return spaced(formula, table, follows, hint(page, said.tries))
 
 
-def _formula(page: Page, shown: HeadsShown, quiet: bool) -> list[Line]:
+def _formula(page: Page, shown: HeadsShown) -> list[Line]:
     """The formula with its numbers, and what was assumed as flags that can be pasted."""
     heads, budget = shown.heads, shown.answer.main
     k, v = budget.k_dtype, budget.v_dtype
@@ -80,11 +69,11 @@ def _formula(page: Page, shown: HeadsShown, quiet: bool) -> list[Line]:
     else:
         sides = [f"{heads.head_dim:,} dims × {element(name)} ({role} {name})" for role, name in (("K", k), ("V", v))]
         factors.append(f"({' + '.join(sides)})")
-    size = budget.bytes_per_token
+    size = heads.n_layers * sum(row_bytes(name, heads.head_dim, heads.n_kv_heads) for name in (k, v))
     product = f"{size:,} B" + (f" = {short_bytes(size)}" if size >= 1024 else "")
     lines = page.say(f"K,V per token = {' × '.join(factors)} = {product}", style="bold", indent=2)
     lines += page.say(sharing(heads), style="dim", indent=2)
-    return [*lines, *(page.flow("assumed: ", shown.said.assumed) if shown.said.assumed and not quiet else [])]
+    return [*lines, *(page.flow("assumed: ", shown.said.assumed) if shown.said.assumed else [])]
 
 
 def element(name: str) -> str:

@@ -2,33 +2,19 @@
 
 from glasscli.budget.answers import Answer
 from glasscli.budget.describe import sharing
+from glasscli.budget.engines import ENGINES
 from glasscli.budget.plan import Budget
-from glasscli.cli.commands.kv_budget.remarks import (
-    Said,
-    context,
-    decode_step,
-    fits,
-    hint,
-    notes,
-    other_types,
-    per_rank,
-)
+from glasscli.cli.commands.kv_budget.remarks import Said, context, hint, remarks
 from glasscli.cli.page.page import Line, Page, spaced
 from glasscli.units import format_bytes
 
 
-def model_screen(page: Page, answer: Answer, bandwidth: int, said: Said, quiet: bool = False) -> list[Line]:
-    """The whole page; if `quiet`, without what was assumed and what follows."""
-    lines = _title(page, answer)
-    if said.assumed and not quiet:
-        lines += page.flow("assumed: ", said.assumed)
-    lines += [[], *_kinds(page, answer), []]
-    sums = _contexts(page, answer)
-    if quiet:
-        return [*lines, *sums]
-    remarks = [*per_rank(page, answer), *fits(page, answer), *decode_step(page, answer, bandwidth)]
-    remarks += [*other_types(page, answer), *notes(page, answer.main)]
-    return [*lines, *spaced(sums, remarks, hint(page, said.tries))]
+def model_screen(page: Page, answer: Answer, bandwidth: int, said: Said) -> list[Line]:
+    """The whole page."""
+    title = _title(page, answer)
+    title += page.flow("assumed: ", said.assumed) if said.assumed else []
+    sizes, sums = _kinds(page, answer), _contexts(page, answer)
+    return spaced(title, sizes, sums, remarks(page, answer, bandwidth, said), hint(page, said.tries))
 
 
 def _title(page: Page, answer: Answer) -> list[Line]:
@@ -41,6 +27,8 @@ def _title(page: Page, answer: Answer) -> list[Line]:
     facts.append(f"cache {k}" if k == v else f"cache K {k}, V {v}")
     if layout.max_positions:
         facts.append(f"up to {layout.max_positions:,} tokens")
+    if budget.edition:
+        facts.append(f"by the rules of {ENGINES[answer.settings.engine].title} {budget.edition}")
     words = [answer.subject.name, *("· " + fact for fact in [sharing(layout), *facts])]
     lines = page.flow("", words, style="bold", gap=1, indent=2)
     if answer.subject.source:
@@ -64,12 +52,14 @@ def _kinds(page: Page, answer: Answer) -> list[Line]:
         for line in found
     ]
     sums = (budget.bytes_per_token, budget.bytes_per_sequence_constant, budget.bytes_total)
-    drafts = budget.request.draft_layers + (budget.request.draft.n_layers if budget.request.draft is not None else 0)
-    total = [f"{answer.subject.layout.n_layers + drafts:,}", "total", "", *map(_dashed, sums)]
-    headers = ["layers", "kind", "a layer holds", "per token", "constant", _at(answer)]
+    total = [f"{budget.n_layers:,}", "total", "", *map(_dashed, sums)]
+    dtypes = budget.k_dtype if budget.k_dtype == budget.v_dtype else f"{budget.k_dtype}/{budget.v_dtype}"
     cells = [*rows, total] if len(rows) > 1 else rows
-    if table := page.table(headers, cells, left=(1, 2), sections=(len(rows) - 1,)):
-        return table
+    headers: list[str] = []
+    for per_token in (f"per token ({dtypes})", "per token"):  # the title says the dtypes, too
+        headers = ["layers", "kind", "a layer holds", per_token, "constant", _at(answer)]
+        if table := page.table(headers, cells, left=(1, 2), sections=(len(rows) - 1,)):
+            return table
     brief = [[row[0], row[1], *row[3:]] for row in cells]
     if table := page.table([headers[0], headers[1], *headers[3:]], brief, left=(1,), sections=(len(rows) - 1,)):
         return [*table, *(line for row in rows for line in page.flow(f"{row[1]}: ", [row[2]]))]

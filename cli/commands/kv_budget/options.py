@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -42,13 +43,14 @@ MODEL = (
 )
 TOKENS = "Tokens held per sequence; 8k = 8192 [default: 1k,8k,32k,128k, or what the model was made for]."
 DTYPE = "Of K and V: f16, bf16, fp8, q8_0, q4_0 … [default: the model's, f16 with --hq]."
+VERBOSE = "All there is to say: a decode step, other types, how the engine allocates; --csv by kind of layer."
 DCP = "Ranks of --tp that share a sequence's tokens (decode context parallel)."
 GPU = "Do weights, cache and the rest fit? h100, 8xh100, rtx-4090, m3-max-128, 24GiB …"
 USERS = "Sequences held at once, as --batch. Without --gpu: which devices serve them?"
 UTILIZATION = "The engine's share of a device, like 0.9 [default: its own]."
 OVERHEAD = "What else an engine takes of one [default: a range, from public logs]."
 AVAILABLE = "What the engine's log says is left for the cache on one device."
-BANDWIDTH = "Memory bandwidth per rank, for the time of a step [default: 3.35TB/s]."
+BANDWIDTH = "Memory bandwidth per rank: show the time of a decode step [with -v: 3.35TB/s]."
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,10 @@ class Options:
     ] = None
     list_models: Annotated[
         bool, option("--list", "List the models that have a name, with their sources.", Group.model)
+    ] = False
+
+    assume_plain: Annotated[
+        bool, option("--assume-plain", "Take a model_type that is not known for plain attention.", Group.model)
     ] = False
 
     tokens: Annotated[list[str] | None, text("--tokens --ctx", "N,…", TOKENS, Group.size)] = None
@@ -124,9 +130,9 @@ class Options:
     overhead: Annotated[str | None, text("--overhead", "SIZE", OVERHEAD, Group.device)] = None
     available: Annotated[str | None, text("--available", "SIZE", AVAILABLE, Group.device)] = None
 
-    budget: Annotated[str | None, text("--budget", "SIZE", "What fits into 24GiB (or 80GB) per rank?", Group.size)] = (
-        None
-    )
+    budget: Annotated[
+        str | None, text("--budget", "SIZE", "Bytes for the cache alone, per rank: what fits into 24GiB?", Group.size)
+    ] = None
     require_fit: Annotated[
         bool, option("--require-fit", "Exit 1 if it does not fit (--budget, --gpu).", Group.output)
     ] = False
@@ -136,7 +142,11 @@ class Options:
     ] = None
     sweep: Annotated[bool, option("--sweep", "Plot the bytes over the context.", Group.view)] = False
     axis: Annotated[Axis, option("--axis", "The scales of --sweep.", Group.view)] = Axis.log
+    output: Annotated[
+        Path | None, option("-o --output", "Write the plot of --sweep to a file: .svg.", Group.output, metavar="FILE")
+    ] = None
     as_json: Json = False
     as_csv: Csv = False
+    verbose: Annotated[bool, option("-v --verbose", VERBOSE, Group.view)] = False
     quiet: Quiet = False
     color: ColorOption = Color.auto

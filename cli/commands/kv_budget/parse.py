@@ -12,25 +12,33 @@ from glasscli.budget.subjects import MOST_LAYERS, Heads, Subject, divisors_near
 from glasscli.cli.commands.kv_budget.options import Options
 from glasscli.dtypes import dtype_named
 from glasscli.errors import UsageError
+from glasscli.export.curves import check_svg
 from glasscli.locate.hub_name import hub_name
-from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_counts
+from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_count, parse_counts
 
 CONTEXTS = (1024, 8192, 32768, 131072)
 BANDWIDTH = "3.35TB/s"  # an H100 SXM's
 # Options of which at most one may be given.
-APART = (("--json", "--csv", "--emit"), ("--sweep", "--emit"), ("--sweep", "--require-fit"), ("--compare", "--emit"))
+APART = (
+    ("--json", "--csv", "--emit"), ("--sweep", "--emit"), ("--sweep", "--require-fit"), ("--compare", "--emit"),
+    ("--quiet", "--verbose"), ("--json", "--output"), ("--csv", "--output"),
+)  # fmt: skip
 
 
 def count(option: str, text: str | None, default: int = 1, most: int = LARGEST) -> int:
     """The whole number that `option` was given, from 1 to `most`."""
     if text is None:
         return default
-    counts = counts_of(option, [text])
-    if len(counts) != 1:
-        raise UsageError(f"{option} takes one number, found {text!r}")
-    if counts[0] > most:
+    try:
+        found = parse_count(text)
+    except UsageError as error:
+        counts = text.split(",")
+        if len(counts) > 1 and all(part.strip() for part in counts):
+            raise UsageError(f"{option} takes one number, found {text!r}") from None
+        raise UsageError(f"{option}: {error}") from None
+    if found > most:
         raise UsageError(f"{option} {text}: at most {most:,}")
-    return counts[0]
+    return found
 
 
 def counts_of(option: str, texts: list[str]) -> tuple[int, ...]:
@@ -87,6 +95,10 @@ def check(options: Options) -> None:
         raise UsageError("--dtype sets both K and V; leave it out beside --k-dtype and --v-dtype")
     if options.require_fit and not (options.budget or options.gpu or options.available or options.users):
         raise UsageError("--require-fit needs --budget, like --budget 24GiB, or a device, like --gpu h100")
+    if options.output is not None:
+        if not options.sweep:
+            raise UsageError("-o writes the plot of --sweep; for numbers use --json or --csv and the shell's >")
+        check_svg(options.output)
     for forms in APART:
         chosen = [name for name in forms if given_forms(options)[name]]
         if len(chosen) > 1:
@@ -102,6 +114,9 @@ def given_forms(options: Options) -> dict[str, bool]:
         "--sweep": options.sweep,
         "--require-fit": options.require_fit,
         "--compare": options.compare is not None,
+        "--output": options.output is not None,
+        "--quiet": options.quiet,
+        "--verbose": options.verbose,
     }
 
 

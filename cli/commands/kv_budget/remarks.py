@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from glasscli.budget.answers import Answer
-from glasscli.budget.plan import Budget
 from glasscli.cli.page.page import Line, Page
 from glasscli.units import decimal, format_seconds, short_bytes
 
@@ -13,10 +12,20 @@ LABEL = 15
 
 @dataclass(frozen=True)
 class Said:
-    """What to say of the command line: the flags that were assumed, and those worth trying next."""
+    """What to say beside the answer.
 
-    assumed: tuple[str, ...]
-    tries: tuple[str, ...]
+    Attributes:
+        assumed, tries: flags that were assumed, and those worth trying next.
+        quiet: the answer alone.
+        verbose: everything there is to say.
+        timed: how long a step takes was asked for.
+    """
+
+    assumed: tuple[str, ...] = ()
+    tries: tuple[str, ...] = ()
+    quiet: bool = False
+    verbose: bool = False
+    timed: bool = False
 
 
 def label(text: str) -> str:
@@ -27,6 +36,18 @@ def label(text: str) -> str:
 def context(tokens: int, batch: int) -> str:
     """How long and how many: `8,192`, `4 × 8,192`."""
     return f"{tokens:,}" if batch == 1 else f"{batch:,} × {tokens:,}"
+
+
+def remarks(page: Page, answer: Answer, bandwidth: int, said: Said) -> list[Line]:
+    """All that follows the sizes: what belongs to the answer, then what was asked for, then what must be known."""
+    lines = [*per_rank(page, answer), *fits(page, answer)]
+    if said.quiet:
+        return lines
+    if said.timed or said.verbose:
+        lines += decode_step(page, answer, bandwidth)
+    if said.verbose:
+        lines += other_types(page, answer)
+    return [*lines, *notes(page, answer.main.notes if said.verbose else answer.main.warnings)]
 
 
 def decode_step(page: Page, answer: Answer, bandwidth: int) -> list[Line]:
@@ -55,6 +76,7 @@ def per_rank(page: Page, answer: Answer) -> list[Line]:
     if settings.n_ranks == 1:
         return []
     split = f"tp {settings.tp} × pp {settings.pp} × dp {settings.dp}"
+    split += f", dcp {settings.dcp}" if settings.dcp > 1 else ""
     pieces = [f"{short_bytes(budget.per_rank.bytes)} on the fullest,"]
     pieces.append(f"{short_bytes(budget.bytes_total)} on all {settings.n_ranks:,} ({split})")
     return page.flow(label("per rank"), pieces, gap=1)
@@ -66,14 +88,19 @@ def fits(page: Page, answer: Answer) -> list[Line]:
     if fit is None:
         return []
     where = " a rank" if settings.n_ranks > 1 else ""
-    verdict = "fits" if fit.fits else "does not fit"
-    need = f"{short_bytes(fit.bytes)} needed: {verdict};"
+    verdict = "fits, weights not counted" if fit.fits else "does not fit"
+    idle = fit.bytes - answer.main.per_rank.bytes
+    beside = f", {short_bytes(idle)} of them idle" if idle > 0 else ""
+    need = f"{short_bytes(fit.bytes)} needed{beside}: {verdict};"
     sequences = "a sequence" if settings.batch == 1 else f"each of {settings.batch:,} sequences"
     longest = "nothing" if fit.max_tokens == 0 else f"{count(fit.max_tokens)} tokens"
     most = "no sequence" if fit.max_batch == 0 else f"{count(fit.max_batch)} sequence{'s' * (fit.max_batch != 1)}"
     pieces = [f"of {short_bytes(fit.budget_bytes)}{where}, {need}", f"room for {longest} in {sequences}"]
     if fit.tokens_in_all is not None and settings.batch > 1:
         pieces[-1] += f" ({fit.tokens_in_all:,} in all)"
+    most_tokens = answer.subject.logical.max_positions
+    if most_tokens is not None and (fit.max_tokens is None or fit.max_tokens > most_tokens):
+        pieces[-1] += f" (it was made for {most_tokens:,})"
     pieces[-1] += ","
     return page.flow(
         label("budget"), [*pieces, f"or {most} of {settings.main:,}"], style="" if fit.fits else "red", gap=1
@@ -85,9 +112,9 @@ def count(value: int | None) -> str:
     return "any number of" if value is None else f"{value:,}"
 
 
-def notes(page: Page, budget: Budget) -> list[Line]:
+def notes(page: Page, texts: Sequence[str]) -> list[Line]:
     """What was assumed and where the engine differs, a line each."""
-    flows = [page.flow(label("note" if i == 0 else ""), [text], gap=1) for i, text in enumerate(budget.notes)]
+    flows = [page.flow(label("note" if i == 0 else ""), [text], gap=1) for i, text in enumerate(texts)]
     return [line for lines in flows for line in lines]
 
 

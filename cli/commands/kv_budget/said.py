@@ -16,7 +16,7 @@ def said_of_heads(options: Options) -> Said:
         flags.append(("--dtype", options.dtype, "f16"))
     flags += [("--batch", options.batch, "1"), ("--ctx", options.tokens, written(CONTEXTS))]
     assumed = tuple(f"{name} {default}" for name, value, default in flags if value is None)
-    return Said(assumed, tries(options, ("--ctx 8k,128k", options.tokens), ("--k-dtype q8_0", options.k_dtype)))
+    return said(options, assumed, ("--ctx 8k,128k", options.tokens), ("--k-dtype q8_0", options.k_dtype))
 
 
 def said_of_model(options: Options, plan: Settings) -> Said:
@@ -27,13 +27,18 @@ def said_of_model(options: Options, plan: Settings) -> Said:
         ("--ctx", options.tokens, written(plan.tokens)),
     )
     assumed = tuple(f"{name} {default}" for name, value, default in flags if value is None)
-    return Said(assumed, tries(options, ("--batch 8", options.batch)))
+    return said(options, assumed, ("--batch 8", options.batch))
 
 
-def tries(options: Options, *more: tuple[str, object]) -> tuple[str, ...]:
-    """Flags worth trying that have not been used."""
+def said(options: Options, assumed: tuple[str, ...], *more: tuple[str, object]) -> Said:
+    """How much to say; what was assumed, and flags worth trying that have not been used."""
+    timed = options.bandwidth is not None
+    if options.quiet:
+        return Said(quiet=True)
     flags = [*more, ("--engine vllm", options.engine), ("--budget 80GB", options.budget)]
-    return (*(flag for flag, used in flags if used is None), "--sweep", "--json")
+    tries = [flag for flag, used in flags if used is None]
+    tries += ["--sweep"] if options.verbose else ["-v (all there is to say)", "--sweep"]
+    return Said(assumed, tuple(tries), verbose=options.verbose, timed=timed)
 
 
 def written(counts: Sequence[int]) -> str:

@@ -8,7 +8,9 @@ from typing import Any
 from glasscli.budget.models import find
 from glasscli.budget.subjects import Subject, from_config, from_name
 from glasscli.cli.commands.kv_budget.options import Options
+from glasscli.cli.console import note
 from glasscli.cli.models import model_path
+from glasscli.config.families.refusals import AS_PLAIN, UnknownTypeError
 from glasscli.config.source import read_config, title_of
 from glasscli.errors import ConfigError, UsageError
 from glasscli.locate.hub_cache import repo_of
@@ -26,7 +28,7 @@ def with_environment(options: Options) -> Options:
     return replace(options, model=os.environ.get("GLASS_MODEL") or None)
 
 
-def subject_of(name: str, engine: str, quiet: bool = False, file: bool = False) -> Subject:
+def subject_of(name: str, options: Options, engine: str, file: bool = False) -> Subject:
     """The model that `name` means: what `locate` finds, else a well-known one, `-` for a config on standard input.
 
     Args:
@@ -38,14 +40,14 @@ def subject_of(name: str, engine: str, quiet: bool = False, file: bool = False) 
         ConfigError, CheckpointError: what is there describes no model that can be sized.
     """
     if name == STDIN:
-        return _from_file(STDIN, "", engine, "")
-    path = _found(name, quiet)
+        return _from_file(STDIN, "", engine, "", options)
+    path = _found(name, options.quiet)
     if path is None:
         known = _is_well_known(name)
         if known or not (file or _looks_like_a_path(name)):
             return from_name(name, engine)
         path = Path(name)
-    return _from_file(str(path), _title(name, path), engine, str(path))
+    return _from_file(str(path), _title(name, path), engine, str(path), options)
 
 
 def _found(name: str, quiet: bool) -> Path | None:
@@ -66,16 +68,25 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _from_file(where: str, title: str, engine: str, source: str) -> Subject:
-    """The model that a file or a folder describes, a config.json or a GGUF; a mistake in it names the place."""
+def _from_file(where: str, title: str, engine: str, source: str, options: Options) -> Subject:
+    """The model that a file or a folder describes, a config.json or a GGUF; a mistake in it names the place.
+
+    That it was read as plain attention is said even where no other note is.
+    """
     if source and Path(source).is_dir():
         source = str(Path(source) / "config.json")
+    place = "standard input" if where == STDIN else where
     try:
-        return from_config(settings_at(where), engine, title, source)
+        subject = from_config(settings_at(where), engine, title, source, options.assume_plain)
     except ConfigError as error:
-        place = "standard input" if where == STDIN else where
         prefix = "" if str(error).startswith(place) else f"{place}: "
-        raise ConfigError(f"{prefix}{error}", error.field) from None
+        hint = "\nIf its attention is plain, say so: --assume-plain" if isinstance(error, UnknownTypeError) else ""
+        raise ConfigError(f"{prefix}{error}{hint}", error.field) from None
+    if options.quiet or options.as_csv:
+        for text in subject.layout.notes:
+            if text.endswith(AS_PLAIN):
+                note(f"{place}: {text}")
+    return subject
 
 
 def settings_at(where: str) -> dict[str, Any]:

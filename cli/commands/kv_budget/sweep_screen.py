@@ -1,63 +1,17 @@
 """Bytes over context as a plot of characters: a mark for each model, axes logarithmic or linear."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from math import log2
 
-from glasscli.budget.sweep import Curve
+from glasscli.budget.sweep import Curve, same_as
+from glasscli.budget.sweep_axes import Height, linear, logarithmic, round_numbers, short_count
 from glasscli.cli.page.cells import cells, pad
 from glasscli.cli.page.page import Line, Page
-from glasscli.units import format_bytes, short_bytes
+from glasscli.units import short_bytes
 
 MARKS = "●○▲△■□◆◇"
 PLAIN = "*o+x#@%&"
-STYLES = ("cyan", "yellow", "magenta", "green", "red", "bold", "dim", "cyan")
-STEPS = (*(Fraction(1, n) for n in (4, 3, 2)), *map(Fraction, range(1, 100)))  # doublings a row
+STYLES = ("cyan", "yellow", "magenta", "green", "red", "34", "95", "bold")  # 34: blue, 95: bright magenta
 MOST = len(PLAIN)
-
-
-@dataclass(frozen=True)
-class Height:
-    """The vertical axis: `rows` from `low` up, a label on each `every`-th.
-
-    On a logarithmic axis a row is a factor of 2^`step`, on a linear one `low` is 0 and a row is `step` bytes.
-    """
-
-    low: int
-    step: Fraction
-    rows: int
-    every: int
-    log: bool
-
-    def level(self, size: int) -> int:
-        """Which row above the axis `size` belongs to."""
-        up = (log2(size) - log2(self.low)) / float(self.step) if self.log else size / self.step
-        return min(self.rows - 1, max(0, round(up)))
-
-    def label(self, level: int) -> str:
-        """The size at a row; nothing on rows without a label."""
-        if level % self.every:
-            return ""
-        steps = int(self.step * level)
-        return format_bytes(self.low << steps if self.log else steps)
-
-
-def logarithmic(low: int, top: int) -> Height:
-    """From the power of two below `low` to one above `top`, in at most 17 rows."""
-    start = low.bit_length() - 1
-    doublings = max(1, (top - 1).bit_length() - start)
-    step = next(s for s in STEPS if doublings / s <= 16)
-    every = step.denominator if step.denominator > 2 else 4 if step.denominator == 2 else 3
-    return Height(2**start, step, int(-(-doublings // step)) + 1, every, True)
-
-
-def linear(top: int) -> Height:
-    """From 0 to `top` or a little more, with three or four labels at round sizes."""
-    each = 2 ** max(2, (top - 1).bit_length() - 2)
-    labels = max(1, -(-top // each))
-    rows = 4 if labels > 3 else 5
-    return Height(0, Fraction(each, rows), labels * rows + 1, rows, False)
 
 
 def n_columns(page: Page) -> int:
@@ -82,21 +36,25 @@ def sweep_screen(page: Page, curves: Sequence[Curve], log: bool, budget: int | N
     lines.append([(" " * 11 + ticks(curves[0].tokens, n, log), "")])
     lines += [*_knees(page, curves, n), []]
     widest = max(cells(curve.name) for curve in curves)
-    for mark, curve in zip(marks, curves, strict=False):
-        lines += _legend(page, mark, curve, widest if page.width >= widest + 40 else 0)
+    for i, curve in enumerate(curves):
+        under = [marks[j] for j in same_as(curves, i)]
+        lines += _legend(page, (marks[i], STYLES[i]), curve, widest if page.width >= widest + 40 else 0, under)
     return [*lines, *(page.flow("- ", [f"budget {short_bytes(budget)}"]) if budget is not None else [])]
 
 
 def draw(curves: Sequence[Curve], marks: str, height: Height, budget: int | None) -> list[list[str]]:
-    """Rows of characters, the lowest first. Where two curves meet, the first one shows."""
+    """Rows of characters, the lowest first. Where curves meet they take turns, column by column: none is hidden."""
     n_columns = len(curves[0].tokens)
     grid = [[" "] * n_columns for _ in range(height.rows)]
     if budget is not None:
         grid[height.level(budget)] = ["-"] * n_columns
-    for mark, curve in reversed(list(zip(marks, curves, strict=False))):
-        for x, size in enumerate(curve.sizes):
-            if size:
-                grid[height.level(size)][x] = mark
+    for x in range(n_columns):
+        there: dict[int, list[str]] = {}
+        for mark, curve in zip(marks, curves, strict=False):
+            if curve.sizes[x]:
+                there.setdefault(height.level(curve.sizes[x]), []).append(mark)
+        for level, found in there.items():
+            grid[level][x] = found[x % len(found)]
     return grid
 
 
@@ -113,23 +71,6 @@ def ticks(tokens: Sequence[int], n_columns: int, log: bool) -> str:
     return text.ljust(room) + last
 
 
-def round_numbers(first: int, last: int, log: bool) -> list[int]:
-    """Powers of two from `first` to `last`, every one, second or third; or about six equal steps."""
-    if log:
-        exponents = range((first - 1).bit_length(), last.bit_length())
-        return [2**exponent for exponent in exponents[:: 1 + len(exponents) // 8]]
-    step = 2 ** max(0, (last // 5).bit_length() - 1)
-    return list(range(-(-first // step) * step, last + 1, step))
-
-
-def short_count(n: int) -> str:
-    """A number of tokens in at most five characters: `8k`, `1.5k`, `2M`."""
-    for unit, scale in (("M", 1024**2), ("k", 1024)):
-        if n >= scale:
-            return f"{n / scale:.1f}".removesuffix(".0") + unit if n < 10 * scale else f"{round(n / scale)}{unit}"
-    return f"{n}"
-
-
 def _knees(page: Page, curves: Sequence[Curve], n_columns: int) -> list[Line]:
     """A row that points at the lengths where windows are full."""
     lengths = sorted({knee for curve in curves for knee in curve.knees})
@@ -144,11 +85,15 @@ def _knees(page: Page, curves: Sequence[Curve], n_columns: int) -> list[Line]:
     return [[(" " * 11 + "".join(row), "")], *says]
 
 
-def _legend(page: Page, mark: str, curve: Curve, widest: int) -> list[Line]:
-    """What a mark stands for, and where its curve ends."""
+def _legend(page: Page, mark: tuple[str, str], curve: Curve, widest: int, under: Sequence[str]) -> list[Line]:
+    """What a mark stands for, in its colour, where its curve ends, and which others it is the same as."""
     dtypes = curve.k_dtype if curve.k_dtype == curve.v_dtype else f"K {curve.k_dtype} V {curve.v_dtype}"
     name = pad(curve.name, max(widest, cells(curve.name)))
-    return page.flow(f"{mark} ", [name, dtypes, f"{short_bytes(curve.sizes[-1])} at {curve.tokens[-1]:,}"], gap=3)
+    pieces = [name, dtypes, f"{short_bytes(curve.sizes[-1])} at {curve.tokens[-1]:,}"]
+    pieces += [f"the same as {' and '.join(under)}"] if under else []
+    lines = page.flow("  ", pieces, gap=3)
+    first = "".join(text for text, _ in lines[0]).removeprefix("  ")
+    return [[(mark[0], mark[1]), (f" {first}", "")], *lines[1:]]
 
 
 def style_of(c: str, marks: str) -> str:

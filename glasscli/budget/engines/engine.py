@@ -6,13 +6,14 @@ what it allocates, what it says of a plan; a `Server` also how it is told of one
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
+from glasscli.budget.engines.option import Option
 from glasscli.dtypes import dtype_named, row_bytes
-from glasscli.errors import ConfigError, UsageError
+from glasscli.errors import ConfigError
 from glasscli.specs.cache_spec import CacheSpec, Tensor
 
 if TYPE_CHECKING:
@@ -22,35 +23,6 @@ if TYPE_CHECKING:
 Held = dict[str, int]  # role of a tensor (k, v, latent, state, …) → bytes
 Rule = TypeVar("Rule")
 STATE_ROLES = ("conv", "state")
-
-
-class Option(NamedTuple):
-    """One setting of an engine: its type, what the engine does when nobody sets it, and one line of help.
-
-    A number is at least `least`, a word one of `choices`. `flag` gives the words that tell the engine's command
-    line of a value; None: that command line can't be told.
-    """
-
-    type: type
-    default: Any
-    says: str
-    least: int = 1
-    choices: tuple[str, ...] = ()
-    flag: Callable[[Any], list[str]] | None = None
-
-    def check(self, name: str, value: Any) -> None:
-        """Raises UsageError if `value` is none that `name` can have."""
-        if type(value) is not self.type:
-            expected = {bool: "true or false", int: "a whole number"}.get(self.type, "a word")
-            raise UsageError(f"{name} is {value!r}; it is {expected}")
-        if isinstance(value, int) and self.type is int and value < self.least:
-            raise UsageError(f"{name} is {value}; it is at least {self.least}")
-        if self.choices and value not in self.choices:
-            raise UsageError(f"{name} is {value!r}; known are {' and '.join(self.choices)}")
-
-
-DRAFT = Option(int, 0, "layers of a draft or multi-token-prediction head, each like the model's last full layer", 0)
-BLOCK_SAYS = "tokens a page holds; what is held is rounded up to whole pages"
 
 
 @dataclass(frozen=True)
@@ -131,6 +103,15 @@ class Engine(ABC):
     def notes(self) -> tuple[str, ...]:
         """What was assumed and where it differs from the mathematics, a line each."""
 
+    @property
+    def edition(self) -> str:
+        """The version of the engine whose rules these are; empty for what has no versions."""
+        return ""
+
+    def warnings(self) -> tuple[str, ...]:
+        """What must be known of the engine to read the numbers right, a line each."""
+        return ()
+
     def places(self, counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
         """How many layers of each part a stage sets aside room for: as many as there are, unless it groups them."""
         return counts
@@ -152,16 +133,23 @@ class Engine(ABC):
 class Server(Engine):
     """An engine with a program that serves a model, which can be told of a plan.
 
-    `loads` is what it is given to load where the user names nothing; `loads_folders`: it may be a config's folder.
+    `loads` is what it is given to load where the user names nothing; `loads_folders`: it may be a config's folder;
+    `too_long`: what it does with a context that the model was not made for, as a sentence.
     """
 
     loads: ClassVar[str]
     loads_folders: ClassVar[bool]
+    too_long: ClassVar[str] = ""
 
     @classmethod
     @abstractmethod
     def command_line(cls, served: "Served") -> list[str]:
         """The words of the command that serves a plan. Raises ConfigError for whatever it can't be told."""
+
+    @classmethod
+    def told(cls, settings: "Settings") -> Mapping[str, Any]:
+        """The plan's own settings, and those that the command line says whether or not they were asked for."""
+        return settings.options
 
     @classmethod
     def flags(cls, options: Mapping[str, Any]) -> list[str]:

@@ -3,17 +3,8 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from glasscli.budget.engines.engine import (
-    BLOCK_SAYS,
-    DRAFT,
-    STATE_ROLES,
-    Dtypes,
-    Engine,
-    Held,
-    Option,
-    choose_dtypes,
-    up,
-)
+from glasscli.budget.engines.engine import STATE_ROLES, Dtypes, Engine, Held, choose_dtypes, up
+from glasscli.budget.engines.option import BLOCK_SAYS, DRAFT, Option
 from glasscli.specs.cache_spec import CacheSpec
 
 

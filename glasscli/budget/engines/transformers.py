@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from glasscli.budget.engines.engine import Dtypes, Engine, Held, Option, choose_dtypes, rule_for
+from glasscli.budget.engines.engine import Dtypes, Engine, Held, choose_dtypes, rule_for
+from glasscli.budget.engines.option import Option
 from glasscli.dtypes import dtype_named, row_bytes
 from glasscli.errors import ConfigError
 from glasscli.specs.attention_specs import (
@@ -44,6 +45,7 @@ class Transformers(Engine):
     options: ClassVar[Mapping[str, Option]] = {}
     other_dtypes = ("f32", "f16")
     span = 1
+    edition = "5.24"
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         if request.prefix_shared:

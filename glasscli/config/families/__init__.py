@@ -48,15 +48,16 @@ class Reading:
     layout: Layout
 
 
-def layout(config: Mapping[str, Any], engine: str = "logical") -> Layout:
+def layout(config: Mapping[str, Any], engine: str = "logical", assume_plain: bool = False) -> Layout:
     """The layout of the model that `config` describes, as `engine` builds it.
 
+    `assume_plain`: a model type that is not known is plain attention, as far as its fields don't contradict that.
     Raises ConfigError, naming the field, for whatever is missing, malformed or unknown.
     """
-    return read_model(config, engine).layout
+    return read_model(config, engine, assume_plain).layout
 
 
-def read_model(config: Mapping[str, Any], engine: str = "logical") -> Reading:
+def read_model(config: Mapping[str, Any], engine: str = "logical", assume_plain: bool = False) -> Reading:
     """The layout of the model that `config` describes, and the fields to read more from.
 
     Raises ConfigError as `layout`.
@@ -66,7 +67,7 @@ def read_model(config: Mapping[str, Any], engine: str = "logical") -> Reading:
     root, read, model_type = text_part(config, engine)
     family = FAMILIES.get(model_type) or OWN_CODE.get(model_type)
     refusals.check_root(root)
-    refusals.check(read, model_type, model_type in FAMILIES or model_type in OWN_CODE)
+    refusals.check(read, model_type, model_type in FAMILIES or model_type in OWN_CODE, assume_plain)
     made = layers_of(read, family or Family(prepare=seq2seq.usual(read)))
     if all(isinstance(spec, NoCache) for spec in made):
         read.refuse("num_hidden_layers", "leaves no layer with a cache")

@@ -1,7 +1,8 @@
-"""What glass will not size, and what it sizes with a note: types that no rule and no class describes.
+"""What glass will not size: types that no rule and no class describes, and fields that hint at more than is read.
 
-An unknown type with the fields of plain attention and nothing else is read as a plain decoder, and the
-notes say so. Anything that hints at another kind of memory is refused by the field that hints.
+An unknown type is refused, unless whoever asks says that its attention is plain. Then, and for a config that names no
+type at all, the fields of plain attention are read and the notes say so; anything that hints at another kind of memory
+is still refused, by the field that hints.
 """
 
 import re
@@ -9,11 +10,14 @@ import re
 from glasscli.config.families.fields import Fields, shown
 from glasscli.config.families.geometry import HEAD_DIM, HEADS, KV_HEADS
 from glasscli.config.families.known import has_class, without_text
+from glasscli.errors import ConfigError
 
 # Published with their own code; read as plain decoders (MLA where kv_lora_rank says so) without a note.
 PLAIN = frozenset(
     {"aquila", "baichuan", "deepseek", "grok-1", "internlm", "internlm2", "kimi_k2", "kimi_k25", "kimi_k3", "mimo"}
     | {"minicpm", "minimax_m2", "orion", "phi-msft", "qwen", "skywork", "stablelm_epoch", "xverse", "Yi"}
+    | {"IndicTrans", "arctic", "bailing_moe", "bailing_moe_v2", "btlm", "codeshell", "cogvlm", "exaone", "internlm3"}
+    | {"jais", "minicpmo", "minicpmv", "mixformer-sequential", "molmo", "step3_text", "telechat"}
 )
 
 # Encoders that can be made into decoders: they say so themselves.
@@ -38,7 +42,7 @@ HINTS = re.compile(
     r"|head_size_divisor|layer_shar|shared?_layers?$|^mem_layers$"
 )
 # Heads counted under a name that no rule reads; and heads shared, with no count of them.
-COUNTED = re.compile(r"^(num|n)_\w*(head|kv)|shared_head")
+COUNTED = re.compile(r"^(num|n)_\w*(head|kv)|shared_head|(kv|key_value|query)_?(heads?|groups?)$|^heads?(_kv|_k|_v)?$")
 SHARED = re.compile(r"multi_?query|group(ed)?_query")
 NAMES = frozenset((*HEADS, *KV_HEADS, *HEAD_DIM))
 # Unknown types whose name is that of a recurrence; their fields may look like plain attention's.
@@ -48,6 +52,11 @@ STATEFUL = re.compile(
     re.IGNORECASE,
 )
 HARMLESS = re.compile(r"mtp|router|expert|rope|mlp|vision|audio|image|dropout|_dtype$|quant")
+AS_PLAIN = "read as plain attention from its fields"
+
+
+class UnknownTypeError(ConfigError):
+    """A model type that no rule describes: it may be plain attention, if whoever asks says so."""
 
 
 def check_root(root: Fields) -> None:
@@ -59,8 +68,11 @@ def check_root(root: Fields) -> None:
         root.refuse("model_type", f"is {shown(outer)}, which transformers 5.24 has no class for")
 
 
-def check(read: Fields, model_type: str, known: bool) -> None:
-    """Refuses encoders, types without a cache, and unknown types that hint at more than plain attention."""
+def check(read: Fields, model_type: str, known: bool, assume_plain: bool = False) -> None:
+    """Refuses encoders, types without a cache, unknown types, and fields that hint at more than plain attention.
+
+    `assume_plain` lets unknown types pass whose fields are those of plain attention.
+    """
     if read.engine == "transformers":
         if model_type in CACHELESS:
             read.refuse("model_type", f"is {model_type}: {CACHELESS[model_type]}")
@@ -81,8 +93,13 @@ def check(read: Fields, model_type: str, known: bool) -> None:
     for field, value in read.config.items():
         if value not in (None, False, 0, -1, [], {}) and not HARMLESS.search(field) and _hints(read, field):
             _hint(read, model_type, field)
+    if model_type and not assume_plain:
+        name = f"{read.prefix}model_type"
+        raise UnknownTypeError(
+            f"{name} is {shown(model_type)}, which is not known: what its layers keep is not guessed", name
+        )
     name = f"model_type {shown(model_type)} is not known" if model_type else "no model_type is given"
-    read.note(f"{name}: read as plain attention from its fields")
+    read.note(f"{name}: {AS_PLAIN}")
 
 
 def _hints(read: Fields, field: str) -> bool:

@@ -31,6 +31,7 @@ from glasscli.budget.engines.engine import (
 )
 from glasscli.budget.engines.vllm import contexts, groups, serve, states, versions
 from glasscli.budget.engines.vllm.rules import EVERYTHING, IN_FLOAT32, PAGES, STATES, Ask, Pages, encoder
+from glasscli.budget.engines.words import state_dtypes
 from glasscli.dtypes import dtype_named
 from glasscli.errors import ConfigError
 from glasscli.specs.attention_specs import CacheSpec, FullAttention, LatentAttention
@@ -52,6 +53,7 @@ class Vllm(Server, Paged):
     other_dtypes = ("f16", "fp8", "fp8_per_token_head", "nvfp4")
     loads = "MODEL"
     loads_folders = True
+    too_long = "vLLM refuses that unless VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 is set"
     strict: ClassVar[Mapping[str, Any]] = {"pad_groups": True}
     splits_contexts = True
 
@@ -113,8 +115,16 @@ class Vllm(Server, Paged):
     def state(self, part: CacheSpec) -> Held:
         """Bytes of one sequence's state in one layer, by role."""
         kept = STATES[type(part)](part, self.request.option("num_speculative_tokens"))
-        dtypes = replace(self.dtypes, state="f32") if type(part) in IN_FLOAT32 else self.dtypes
+        dtypes = self.dtypes_of(part)
         return {tensor.role: tensor.rows * dtypes.row(tensor) for tensor in kept.tensors(1)}
+
+    def dtypes_of(self, part: CacheSpec) -> Dtypes:
+        """What `part` is kept in: some states are float32 whatever the others are."""
+        return replace(self.dtypes, state="f32") if type(part) in IN_FLOAT32 else self.dtypes
+
+    @property
+    def edition(self) -> str:
+        return str(self.request.option("version"))
 
     def lay_out(self) -> Pages:
         """The pages of every part: one size in bytes wherever kinds differ."""
@@ -184,8 +194,8 @@ class Vllm(Server, Paged):
         said = []
         blocks = sorted(set(self.pages.tokens.values()))
         if blocks:
-            version = self.request.option("version")
-            said.append(f"vLLM pages of {' and '.join(map(str, blocks))} tokens, by the rules of version {version}")
+            sizes = " and ".join(f"{size:,}" for size in blocks)
+            said.append(f"vLLM pages of {sizes} tokens, by the rules of version {self.edition}")
         if self.pages.state_bytes is not None:
             said.append(f"each recurrent state takes a whole page of {self.pages.state_bytes:,} B")
         if any(part.window is not None for part in self.parts):
@@ -200,7 +210,7 @@ class Vllm(Server, Paged):
         if self.request.dcp > 1:
             said.append(f"{self.request.dcp} ranks share the tokens of each sequence: a rank keeps its part of them")
         if self.states:
-            said.append(f"convolutions in {self.dtypes.conv}, states in {self.dtypes.state}")
+            said.append(state_dtypes(self.states, lambda part, tensor: self.dtypes_of(part).of(tensor)))
         if self.request.prefix_shared:
             said.append("a shared prefix is kept once in whole pages; windows and states are each sequence's own")
         return tuple(said)

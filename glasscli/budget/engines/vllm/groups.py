@@ -9,6 +9,7 @@ from fractions import Fraction
 from glasscli.budget.engines.engine import Capacity, up
 from glasscli.budget.engines.vllm.versions import Rules
 from glasscli.specs.cache_spec import CacheSpec
+from glasscli.units import short_bytes
 
 
 def group_size(counts: Collection[int], near: Fraction) -> int:
@@ -34,7 +35,7 @@ def idle(counts: Mapping[CacheSpec, int], size: Mapping[CacheSpec, int], near: F
     if not idle_bytes:
         return ()
     in_group = group_size(counts.values(), near)
-    return (f"vLLM groups layers by {in_group}: groups that are not full keep {idle_bytes:,} B a rank idle",)
+    return (f"vLLM groups layers by {in_group}: groups that are not full keep {short_bytes(idle_bytes)} a rank idle",)
 
 
 def capacity_of_one(

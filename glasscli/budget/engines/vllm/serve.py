@@ -1,11 +1,20 @@
-"""vLLM's own settings, and a plan as `vllm serve …`: flags as its `config/cache.py` and `config/parallel.py` name
-them in 2026-11."""
+"""vLLM's own settings, and a plan as `vllm serve …`: flags as its `config/cache.py`, `config/parallel.py` and
+`config/speculative.py` name them in 2026-11."""
 
+import json
 from collections.abc import Mapping
+from typing import Any
 
-from glasscli.budget.engines.engine import BLOCK_SAYS, DRAFT, Option, Served
+from glasscli.budget.engines.engine import Served
+from glasscli.budget.engines.option import BLOCK_SAYS, DRAFT, Option
 from glasscli.budget.engines.vllm.versions import NEWEST
 from glasscli.errors import ConfigError
+
+
+def told_together(value: int) -> list[str]:
+    """No words of its own: `words` tells it, with others."""
+    return []
+
 
 OPTIONS: Mapping[str, Option] = {
     "version": Option(
@@ -52,10 +61,17 @@ OPTIONS: Mapping[str, Option] = {
         least=0,
         flag=lambda value: ["--mamba-block-size", f"{value}"] if value else [],
     ),
-    "num_speculative_tokens": Option(int, 0, "drafted tokens: as many more snapshots of each state", least=0),
-    "draft_layers": DRAFT,
-    "pad_groups": Option(bool, False, "true: count the pages that groups of layers which are not full leave idle"),
-    "mla_expanded": Option(bool, False, "true: MLA caches the expanded keys and values"),
+    "num_speculative_tokens": Option(
+        int, 0, "drafted tokens: as many more snapshots of each state", least=0, flag=told_together
+    ),
+    "draft_layers": DRAFT._replace(flag=told_together),
+    "pad_groups": Option(
+        bool,
+        False,
+        "true: count the pages that groups of layers which are not full leave idle",
+        flag=lambda value: [],  # how it is counted here; vLLM does it in any case
+    ),
+    "mla_expanded": Option(bool, False, "true: MLA caches the expanded keys and values", flag=told_together),
 }
 
 STATE_NAMES = {"f32": "float32", "f16": "float16"}
@@ -83,7 +99,8 @@ def words(served: Served) -> list[str]:
         raise ConfigError(f"vLLM stores K and V in one type; the plan has K {k} and V {v}", "v_dtype")
     if k not in NAMES and k != served.model_dtype:
         raise ConfigError(f"vLLM has no {k} cache; it has {', '.join(NAMES)}", "k_dtype")
-    said = ["vllm", "serve", served.model, "--max-model-len", f"{settings.main}"]
+    said = ["env", "VLLM_MLA_DISABLE=1"] if settings.options.get("mla_expanded") else []
+    said += ["vllm", "serve", served.model, "--max-model-len", f"{settings.main}"]
     said += ["--max-num-seqs", f"{-(-settings.batch // settings.dp)}"]
     said += ["--kv-cache-dtype", "auto" if k == served.model_dtype else NAMES[k]]
     for flag, name in RANKS:
@@ -95,4 +112,14 @@ def words(served: Served) -> list[str]:
             raise ConfigError(f"vLLM keeps no states in {settings.state_dtype}; it has f32 and f16", "state_dtype")
         said += ["--mamba-ssm-cache-dtype", STATE_NAMES[settings.state_dtype]]
     said += ["--enable-prefix-caching"] if settings.prefix_shared else []
+    said += speculation(settings.options)
     return said + (["--kv-cache-memory-bytes", f"{served.available}"] if served.available else [])
+
+
+def speculation(options: Mapping[str, Any]) -> list[str]:
+    """How it is told to draft with the model's own head (MTP): that is what draft layers are counted as."""
+    drafted, layers = options.get("num_speculative_tokens"), options.get("draft_layers")
+    if not drafted and not layers:
+        return []
+    said = {"method": "mtp", **({"num_speculative_tokens": drafted} if drafted else {})}
+    return ["--speculative-config", json.dumps(said)]

@@ -8,22 +8,14 @@ Source: llama.cpp's `llama-context.cpp`, `llama-kv-cache-iswa.cpp`, `llama-kv-ca
 `llama-memory-recurrent.cpp`, and sizes it logged; flags as `tools/server/README.md` names them in 2026-11.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from glasscli.budget.engines.engine import (
-    DRAFT,
-    Dtypes,
-    Held,
-    Option,
-    Served,
-    Server,
-    choose_dtypes,
-    refuse,
-    rule_for,
-    up,
-)
+from glasscli.budget.engines.engine import Dtypes, Held, Served, Server, choose_dtypes, refuse, rule_for, total, up
+from glasscli.budget.engines.llama_cpp import serve
+from glasscli.budget.engines.words import state_dtypes
 from glasscli.dtypes import dtype_named
 from glasscli.errors import ConfigError, UsageError
 from glasscli.specs.attention_specs import (
@@ -32,14 +24,18 @@ from glasscli.specs.attention_specs import (
     FullAttention,
     LatentAttention,
     SlidingAttention,
+    each_part,
 )
 from glasscli.specs.state_specs import KDA, DeltaNet, Mamba1, Mamba2, ShortConv
+from glasscli.units import short_bytes
 
 if TYPE_CHECKING:
+    from glasscli.budget.questions import Settings
     from glasscli.budget.request import Request
 
 CACHE_DTYPES = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
-FLOATS = ("f32", "f16", "bf16")
+EDITION = "2026-11"  # llama.cpp has builds, no versions
+SLOTS = 4  # sequences that llama-server makes a context for where -np is not given, in one unified cache
 # Model types whose windows llama.cpp keeps (its `swa_type` is set), and those it loads as plain full attention.
 WINDOWED = frozenset(
     {"gemma2", "gemma3", "gemma3n", "gemma4", "cohere2", "olmo2", "olmo3", "exaone4", "exaone_moe", "gpt_oss"}
@@ -69,32 +65,12 @@ class LlamaCpp(Server):
 
     name: ClassVar[str] = "llama.cpp"
     title: ClassVar[str] = "llama.cpp"
-    options: ClassVar[Mapping[str, Option]] = {
-        "n_seq_max": Option(int, None, "sequences in parallel (-np); the batch unless set", flag=lambda value: []),
-        "n_ubatch": Option(
-            int, 512, "physical batch (-ub), held on top of a window", flag=lambda value: ["-ub", f"{value}"]
-        ),
-        "kv_unified": Option(
-            bool,
-            True,
-            "one cache for all sequences; false: one each (-no-kvu)",
-            flag=lambda value: [] if value else ["--no-kv-unified"],
-        ),
-        "swa_full": Option(
-            bool,
-            False,
-            "true: sliding layers hold the full context (--swa-full)",
-            flag=lambda value: ["--swa-full"] if value else [],
-        ),
-        "kv_pad": Option(int, 256, "cells are rounded up to this; 32 in builds before late 2025"),
-        "n_rs_seq": Option(int, 0, "snapshots of each recurrent state for speculative decoding", least=0),
-        "draft_layers": DRAFT,
-        "dsa_index": Option(bool, True, "false: builds without the sparse-attention index cache"),
-        "mla_expanded": Option(bool, False, "true: builds before 2025-04, MLA as keys and values"),
-    }
+    options = serve.OPTIONS
     other_dtypes = ("f32", "f16", "q8_0", "q5_1", "q4_0")
     loads = "MODEL.gguf"
     loads_folders = False
+    too_long = "llama-server lets no sequence become that long"
+    edition = EDITION
     spread = "pp"
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
@@ -142,7 +118,10 @@ class LlamaCpp(Server):
         raise ConfigError(f"llama.cpp: whether it keeps the windows of {name} is not known", "model_type")
 
     def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
-        n_seq = self.sequences(sequences)
+        return self.hold_for(part, tokens, sequences, self.sequences(sequences))
+
+    def hold_for(self, part: CacheSpec, tokens: int, sequences: int, n_seq: int) -> Held:
+        """What `sequences` take in a context made for `n_seq`."""
         rule = self.rules[part]
         if rule == RECURRENT:
             copies = n_seq * (1 + self.request.option("n_rs_seq"))
@@ -191,11 +170,31 @@ class LlamaCpp(Server):
             streams = "one stream for all sequences" if self.unified else f"{n_seq} streams"
             said.append(f"llama.cpp: {cells:,} cells (padded to {self.span}), {streams}")
         said.extend(self.window_notes(cells, n_seq))
-        if RECURRENT in self.rules.values():
-            said.append(f"recurrent states and convolution columns are f32, for {n_seq} sequences")
+        states = [part for part, rule in self.rules.items() if rule == RECURRENT]
+        if states:
+            dtypes = state_dtypes(states, lambda part, tensor: self.dtypes.of(tensor))
+            said.append(f"{dtypes}, for {n_seq:,} sequence{'s' * (n_seq != 1)}")
         if any(isinstance(part, LatentAttention) for part in self.parts) and not self.request.option("mla_expanded"):
             said.append("MLA keeps one latent row a token: the V cache is empty")
         return tuple(said)
+
+    def warnings(self) -> tuple[str, ...]:
+        """A line about the slots that llama-server opens when nobody says how many, if they cost anything."""
+        tokens, batch = self.request.tokens, -(-self.request.batch // self.request.dp)
+        if self.request.options.get("n_seq_max") is not None or batch >= SLOTS or not self.unified:
+            return ()
+        counts = Counter(each_part(self.request.layout.layers))
+        own, slots = (
+            sum(
+                count * total(self.hold_for(part, tokens, batch, n_seq))
+                for part, count in counts.items()
+                if part in self.rules
+            )
+            for n_seq in (batch, SLOTS)
+        )
+        if own == slots:
+            return ()
+        return (f"llama-server opens {SLOTS} slots unless told (-np {batch}): then {short_bytes(slots)}",)
 
     def window_notes(self, cells: int, n_seq: int) -> list[str]:
         """What happens to sliding layers, in a line."""
@@ -209,29 +208,11 @@ class LlamaCpp(Server):
         return [f"sliding layers: {sizes} cells, for the windows of {n_seq} sequences and a batch of {batch}"]
 
     @classmethod
+    def told(cls, settings: "Settings") -> Mapping[str, Any]:
+        return {"n_seq_max": settings.batch, **settings.options}
+
+    @classmethod
     def command_line(cls, served: Served) -> list[str]:
-        """`llama-server …`: one pool of cells that all slots share, as many as the sequences need together."""
-        settings, v = served.settings, served.v
-        for field, name in (("k_dtype", served.k), ("v_dtype", v)):
+        for field, name in (("k_dtype", served.k), ("v_dtype", served.v)):
             cls.check_dtype(name, field)
-        if settings.dp > 1:
-            raise ConfigError(
-                f"llama-server has no replicas; start {settings.dp} servers with a share of the sequences each", "dp"
-            )
-        if settings.tp > 1:
-            raise ConfigError(
-                "llama.cpp splits a cache by layers, not by heads: pipeline stages do, tensor ranks don't", "tp"
-            )
-        if settings.ep:
-            raise ConfigError("llama.cpp has no ranks to spread experts over", "ep")
-        if settings.state_dtype is not None:
-            raise ConfigError("llama.cpp keeps states in f32 and can't be told of another dtype", "state_dtype")
-        if settings.prefix_shared:
-            message = "llama-server keeps a prefix in every slot that uses it; it can't be told to share one"
-            raise ConfigError(message, "prefix_shared")
-        words = ["llama-server", "-m", served.model, "-c", f"{settings.main * settings.batch}"]
-        words += ["-np", f"{settings.options.get('n_seq_max', settings.batch)}", "-ctk", served.k, "-ctv", v]
-        words += ["-fa", "on"] if v not in FLOATS else []  # a quantised V needs flash attention
-        words += ["-sm", "layer", "-ts", ",".join("1" * settings.pp)] if settings.pp > 1 else []
-        words += ["--kv-unified"] if settings.batch > 1 and settings.options.get("kv_unified", True) else []
-        return words + cls.flags(settings.options)
+        return serve.words(served) + cls.flags(served.settings.options)
