@@ -9,7 +9,7 @@ from glasscli.export.arrays import describe
 from glasscli.inspect.checks import check_layer
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.head_roles import lift, text_role
-from glasscli.inspect.measures import MEANINGS, HeadMeasures
+from glasscli.inspect.measures import MEANING, HeadMeasures
 from glasscli.inspect.pool import max_pool
 from glasscli.inspect.reading import Reading
 from glasscli.inspect.steps import step_array, steps_of
@@ -33,7 +33,7 @@ def page_data(dump: Dump, max_numbers: int = MAX_NUMBERS) -> dict[str, Any]:
         "texts": [token.text or token.label for token in dump.tokens],
         "chosen": [token.label for token in dump.chosen],
         "uniform": dump.uniform().as_dict(),
-        "meanings": MEANINGS,
+        "meanings": MEANING,
         "opens": strongest_head(dump),
         "layers": [_layer(dump, trace, pool) for trace in dump.layers],
         "reading": None if dump.reading is None else _reading(dump.reading),

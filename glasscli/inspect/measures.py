@@ -13,15 +13,14 @@ import numpy as np
 
 from glasscli.arrays import Array, Mask
 
-# The measures in a line each, for a legend.
-MEANINGS = {
-    "entropy": "how spread out a row is, in bits, and as a share of the most it could be",
-    "sink": "weight on the first token, where a head rests that has nothing to say",
-    "prev": "weight on the token before",
-    "self": "weight on the token itself",
-    "dup": "weight on earlier places of the same token",
-    "induct": "weight on what came right after those places: what would continue a repeat",
-    "reach": "how many tokens back the weight lies on average",
+MEANING = {
+    "entropy": "How evenly a row is spread over the keys it may see, in bits; beside it, of the most it could be.",
+    "sink": "Weight on the first token of the text, where heads rest that have found nothing.",
+    "prev": "Weight on the token before.",
+    "self": "Weight on the token itself.",
+    "dup": "Weight on earlier places of the same token, over tokens that have such a place.",
+    "induct": "Weight on what followed the same token before, over the same rows: who looks there can repeat it.",
+    "reach": "How many tokens back the weight lies on average.",
 }
 
 

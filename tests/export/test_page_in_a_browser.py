@@ -17,7 +17,7 @@ from glasscli.generation.loop import generate
 from glasscli.generation.sampling import SamplingParams
 from glasscli.inspect.dump import Dump, dump_attention, dump_decode
 from glasscli.inspect.lens import read_lens
-from glasscli.inspect.measures import MEANINGS
+from glasscli.inspect.measures import MEANING
 from glasscli.inspect.reading import with_reading
 
 STORY = "Once upon a time there was a little girl named Lily. One day,"
@@ -225,9 +225,9 @@ def test_each_measure_is_defined_where_it_stands(browser: Browser, file: Path) -
     legend = browser.ask(
         "[...document.querySelectorAll('#legend dt')].map(t => [t.textContent, t.nextSibling.textContent])"
     )
-    assert dict(legend) == MEANINGS
+    assert dict(legend) == MEANING
     titles = browser.ask("[...document.querySelectorAll('#measures th')].map(t => [t.textContent, t.title])")
-    assert {name: title for name, title in titles if title} == MEANINGS
+    assert {name: title for name, title in titles if title} == MEANING
 
 
 def test_a_page_of_some_layers_says_so_and_leaves_out_what_it_cannot_know(browser: Browser, tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ ELSEWHERE = (
         "three files of one engine's rules, compared with sizes that it logged",
         ("budget/engines/vllm/groups", "budget/engines/vllm/rules"),
     ),
+    Elsewhere("budget/test_sglang.py", "its settings and its command", ("budget/engines/sglang/serve",)),
     Elsewhere(
         "inspect/test_stream_steps.py",
         "the steps around attention with what is true of them, on every family",
