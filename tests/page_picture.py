@@ -27,6 +27,7 @@ def main() -> None:
     with TemporaryDirectory() as folder, Browser(*SIZE) as browser:
         page = Path(folder) / "page.html"
         export_dump(with_reading(loaded, dump), page)
+        browser.call("Emulation.setScrollbarsHidden", hidden=True)
         browser.open(page, PLACE)
         browser.ask("new Promise(done => setTimeout(done, 500))", wait=True)  # tints come softly
         PICTURE.write_bytes(browser.picture())

@@ -49,10 +49,14 @@ function paint(canvas, nRows, colorAt) {
   context.putImageData(image, 0, 0);
 }
 
+// Above this many heads their maps are small, a layer a line where that fits, and roles are a bold name.
+const FEW = 64;
 function drawHeads() {
+  painted = "";
+  $("heads").classList.toggle("many", data.layers.length * data.model.n_heads > FEW);
   $("heads").replaceChildren(...data.layers.map((one, i) => {
-    const line = element("div", undefined, "heads");
-    line.append(element("span", `layer ${one.layer}`, "name"));
+    const part = element("div", undefined, "layer"), line = element("div", undefined, "heads");
+    part.append(element("span", `layer ${one.layer}`, "name"), line);
     one.heads.forEach((each, j) => {
       const button = element("button"), canvas = element("canvas"), name = `${one.layer}.${j}`;
       button.type = "button";
@@ -65,11 +69,11 @@ function drawHeads() {
         const weight = valueAt(one, each, "softmax", row, column);
         return weight === undefined ? null : weightColor(weight);
       });
-      button.append(canvas, element("span", name), element("small", each.role || ""));
+      button.append(canvas, element("span", name, each.role ? "called" : ""), element("small", each.role || ""));
       button.addEventListener("click", () => choose({ layer: i, head: j }));
       line.append(button);
     });
-    return line;
+    return part;
   }));
   markHead();
 }
@@ -83,11 +87,20 @@ function markHead() {
   const chosen = headButton(state.layer, state.head);
   chosen.setAttribute("aria-checked", "true");
   chosen.tabIndex = 0;
+  showIn($("heads"), chosen, 24);
+}
+
+// Scroll a box, and nothing around it, until a part of it is seen.
+function showIn(box, part, room) {
+  const outer = box.getBoundingClientRect(), inner = part.getBoundingClientRect();
+  if (inner.top < outer.top) box.scrollTop += inner.top - outer.top - room;
+  if (inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom + room;
 }
 
 // Where the large map's cells begin, and how large they are.
 const place = { size: 0, left: 0, top: 0 };
 const cellsOfHead = document.createElement("canvas");
+let painted = ""; // what it holds
 const short = (text, n) => (text.length > n ? text.slice(0, n - 1) + "…" : text);
 const labelOf = (at) => `${short(data.tokens[at], 14)}`;
 
@@ -111,10 +124,14 @@ function drawMap() {
   canvas.style.height = `${height}px`;
   context.scale(ratio, ratio);
   context.font = font;
-  paint(cellsOfHead, rows, (i, j) => {
-    const value = valueAt(layer(), one, state.stage, i, j);
-    return value === undefined || value === null ? null : cellColor(one, value);
-  });
+  const wanted = `${state.layer}.${state.head} ${state.stage} ${state.log}`;
+  if (painted !== wanted) {
+    paint(cellsOfHead, rows, (i, j) => {
+      const value = valueAt(layer(), one, state.stage, i, j);
+      return value === undefined || value === null ? null : cellColor(one, value);
+    });
+    painted = wanted;
+  }
   context.imageSmoothingEnabled = false;
   context.drawImage(cellsOfHead, place.left, place.top, columns * place.size, rows * place.size);
   if (place.size >= 30) drawNumbers(context, one);

@@ -114,9 +114,9 @@ function onKey(event) {
     "[": () => ({ layer: state.layer - 1 }), "]": () => ({ layer: state.layer + 1 }),
     1: () => ({ stage: STAGES[0] }), 2: () => ({ stage: STAGES[1] }), 3: () => ({ stage: STAGES[2] }),
     Enter: () => (onMap || onWord ? { pinned: !state.pinned } : null), Escape: () => ({ pinned: false }),
-    ",": () => ({ query: state.query - 1 }), ".": () => ({ query: state.query + 1 }),
   };
   if (event.key === "p" || event.key === "P") return play();
+  if (event.key === "," || event.key === ".") return stepTo(state.query + (event.key === "," ? -1 : 1));
   const change = moves[event.key] && moves[event.key]();
   if (!change) return;
   event.preventDefault();
@@ -135,7 +135,7 @@ function fromAddress() {
 }
 
 function listen() {
-  $("scale").addEventListener("change", (event) => { choose({ log: event.target.value === "log" }); drawHeads(); });
+  $("scale").addEventListener("change", (event) => { state.log = event.target.value === "log"; drawHeads(); choose({}); });
   for (const button of $("stages").querySelectorAll("button")) {
     button.addEventListener("click", () => choose({ stage: button.value }));
   }

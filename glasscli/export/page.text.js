@@ -1,5 +1,5 @@
 // The text on top: words that show where the chosen head looks, and the player that walks through them.
-let timer = 0;
+let timer = 0, pointed = false;
 const words = [];
 
 // A line break is shown and breaks the line.
@@ -19,9 +19,16 @@ function makeWords() {
 }
 
 // A word is the query where the text shows what it looks at and it has a row; else it is the key.
-const wordState = (at) => (state.tint === "from" && at >= data.start ? { query: at } : { key: at });
+function wordState(at) {
+  if (state.tint !== "from" || at < data.start) return { key: at };
+  return weightOf(at, state.key) === undefined ? { query: at, key: strongestKey(at) } : { query: at };
+}
 const wordAt = () => (state.tint === "from" ? state.query : state.key);
-const pickWord = (at) => choose(wordState(at));
+function pickWord(at) {
+  pointed = true; // what is pointed at must not move away
+  choose(wordState(at));
+  pointed = false;
+}
 
 function drawWords() {
   const from = state.tint === "from", at = wordAt();
@@ -36,6 +43,7 @@ function drawWords() {
     word.setAttribute("aria-selected", String(i === at));
     word.tabIndex = i === at ? 0 : -1;
   });
+  if (!pointed) showIn($("text"), words[at], 6);
   const written = data.chosen[state.query - data.start];
   $("coming").textContent = written && state.query === data.tokens.length - 1 ? written.replace(/^·/, " ") : "";
 }

@@ -15,7 +15,7 @@ from glasscli.inspect.reading import Reading
 from glasscli.inspect.steps import step_array, steps_of
 from glasscli.inspect.trace import LayerTrace
 
-MAX_NUMBERS = 3_000_000  # two a cell, about 7 bytes each: pages stay below 25 MB
+MAX_NUMBERS = 2_500_000  # two a cell, about 8 bytes each: pages stay below 25 MB
 LARGEST = 256  # cells along one side of a map
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 from helpers.browser import Browser
-from helpers.dump_cases import PROMPT, tiny, tiny_dump
+from helpers.dump_cases import PROMPT, tiny, tiny_dump, write_folder
 
 from glasscli.checkpoint.load import LoadedModel, load_model
 from glasscli.export import export_dump
 from glasscli.export.page_data import strongest_head
 from glasscli.generation.loop import generate
 from glasscli.generation.sampling import SamplingParams
-from glasscli.inspect.dump import Dump, dump_decode
+from glasscli.inspect.dump import Dump, dump_attention, dump_decode
 from glasscli.inspect.lens import read_lens
 from glasscli.inspect.measures import MEANING
 from glasscli.inspect.reading import with_reading
@@ -79,7 +79,7 @@ def test_it_opens_on_the_strongest_head_and_the_last_word(browser: Browser, file
 def test_every_head_of_every_layer_has_a_map(browser: Browser, file: Path) -> None:
     browser.open(file)
     assert browser.ask("document.querySelectorAll('#heads canvas').length") == 12
-    browser.click("#heads .heads:nth-child(3) button:nth-child(4)")
+    browser.click("#heads .layer:nth-child(3) button:nth-child(3)")
     assert re.match(r"#L2\.H2\.", browser.ask("location.hash"))
 
 
@@ -98,6 +98,36 @@ def test_words_show_what_the_pointed_one_looks_at_until_one_is_pinned(browser: B
     browser.press("Escape")
     browser.hover(word(5))
     assert browser.ask("state.query") == 5
+
+
+def test_a_word_before_the_key_looks_at_its_own_strongest(browser: Browser, file: Path, dump: Dump) -> None:
+    browser.open(file, "#L1.H2.q14.k12")
+    browser.hover(word(5))
+    assert browser.ask("[state.query, state.key]") == [5, int(dump.layers[1].pattern_HTS[2, 5].argmax())]
+
+
+def test_in_a_long_text_the_chosen_word_is_in_sight(browser: Browser, tmp_path: Path) -> None:
+    export_dump(tiny_dump(prompt=f"{PROMPT} " * 30, layers=(1,)), tmp_path / "long.html")
+    browser.open(tmp_path / "long.html")
+    seen = (
+        "(() => { const t = $('text').getBoundingClientRect(), w = words[state.query].getBoundingClientRect();"
+        "return [$('text').scrollHeight > t.height, t.top <= w.top && w.bottom <= t.bottom, scrollY]; })()"
+    )
+    assert browser.ask(seen) == [True, True, 0]
+    browser.click("#first")
+    assert browser.ask(seen) == [True, True, 0]
+
+
+def test_many_heads_are_small_and_the_chosen_one_is_in_sight(tmp_path: Path) -> None:
+    loaded = load_model(write_folder(tmp_path / "deep", num_hidden_layers=24))
+    export_dump(dump_attention(loaded, PROMPT, range(24)), tmp_path / "deep.html")
+    with Browser(1400, 1000) as screen:
+        screen.open(tmp_path / "deep.html", "#L23.H3.q9.k2")
+        assert screen.ask("[$('heads').className, document.querySelectorAll('#heads canvas').length]") == ["many", 96]
+        assert screen.ask(
+            "(() => { const t = $('heads').getBoundingClientRect(), h = headButton(23, 3).getBoundingClientRect();"
+            "return t.top <= h.top && h.bottom <= t.bottom; })()"
+        )
 
 
 def test_words_show_what_looks_at_one(browser: Browser, file: Path, dump: Dump) -> None:
@@ -132,70 +162,6 @@ def test_scores_are_shaded_by_sign_on_one_scale(browser: Browser, file: Path, du
     largest = float(abs(dump.layers[0].scores_HTS[1]).max())
     browser.press("1")
     assert f"score −{largest:.1f} to {largest:.1f}" in browser.text("#rampnote")
-
-
-def test_keys_alone_reach_everything(browser: Browser, file: Path) -> None:
-    browser.open(file)
-    reached = []
-    for _ in range(24):
-        browser.press("Tab")
-        reached.append(browser.ask("document.activeElement.id || document.activeElement.parentElement.id || "
-                                   "document.activeElement.parentElement.className"))  # fmt: skip
-    for name in ("text", "first", "back", "play", "step", "tint", "pin", "heads", "stages", "map", "scale", "stream"):
-        assert name in reached, reached
-
-
-def test_arrows_move_between_heads_words_and_stages(browser: Browser, file: Path) -> None:
-    browser.open(file, "#L1.H1.q5.k2")
-    browser.ask("headButton(1, 1).focus()")
-    for key, place in (("ArrowDown", "L2.H1"), ("ArrowRight", "L2.H2"), ("ArrowUp", "L1.H2"), ("ArrowLeft", "L1.H1")):
-        browser.press(key)
-        assert browser.ask("location.hash").startswith(f"#{place}.")
-        assert browser.ask("document.activeElement === headButton(state.layer, state.head)")
-    browser.ask("words[5].focus()")
-    for key, query in (("ArrowRight", 6), ("Home", 0), ("End", 14), ("ArrowLeft", 13)):
-        browser.press(key)
-        assert browser.ask("[state.query, words.indexOf(document.activeElement)]") == [query, query]
-    browser.press("Enter")
-    assert browser.ask("[state.pinned, $('pin').ariaPressed]") == [True, "true"]
-    browser.ask("document.querySelector('#stages [aria-checked=true]').focus()")
-    browser.press("ArrowLeft")
-    assert browser.ask("[state.stage, document.activeElement.value]") == ["masked", "masked"]
-
-
-def test_everything_that_can_be_used_has_a_name(browser: Browser, file: Path) -> None:
-    browser.open(file)
-    tree = browser.call("Accessibility.getFullAXTree")["nodes"]
-    useful = {"button", "radio", "slider", "combobox", "option", "listbox", "radiogroup", "application", "region"}
-    found = [node for node in tree if node["role"]["value"] in useful and not node["ignored"]]
-    assert {node["role"]["value"] for node in found} >= {"button", "radio", "slider", "option", "application"}
-    # The place of a word to come, and a token that is a blank, are named by nothing else than themselves.
-    assert [n for n in found if not n.get("name", {}).get("value") and n["role"]["value"] != "option"] == []
-
-
-def test_a_finger_pins_a_word_and_a_cell(file: Path) -> None:
-    with Browser(400, 900) as phone:
-        phone.call("Emulation.setTouchEmulationEnabled", enabled=True)
-        phone.open(file)
-        phone.tap(word(4))
-        assert phone.ask("[state.query, state.pinned]") == [4, True]
-        phone.tap("#heads .heads:nth-child(1) button:nth-child(2)")
-        assert phone.ask("location.hash").startswith("#L0.H0.q4.")
-        phone.tap("#play")
-        assert phone.ask("timer !== 0")
-        assert phone.complaints() == []
-
-
-@pytest.mark.parametrize("width", [400, 700, 900, 1100, 1400])
-@pytest.mark.parametrize("dark", [False, True])
-def test_nothing_sticks_out_at_any_width(story: Path, width: int, dark: bool) -> None:
-    with Browser(width, 900, dark) as screen:
-        screen.open(story)
-        assert screen.ask("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-        wide = "[...document.querySelectorAll('main *')].filter(e => !e.closest('.wide, #scroll, #heads') &&"
-        assert screen.ask(f"{wide} e.getBoundingClientRect().right > innerWidth).map(e => e.id || e.className)") == []
-        assert screen.complaints() == []
-        assert screen.requests() in ([], ["about:blank"], [story.as_uri()])
 
 
 def test_the_player_walks_through_what_was_written(browser: Browser, story: Path, written: Dump) -> None:
