@@ -40,6 +40,8 @@ def copies(sizer: Sizer, needed: int) -> tuple[str, ...]:
     held = on_all_ranks(sizer) if said and sizer.request.dcp == 1 else needed
     if held > needed:
         said[-1] += f"; one copy would be {short_bytes(needed)}, all ranks keep {short_bytes(held)}"
+    if said and sizer.request.dcp > 1:
+        said[-1] += f"; dcp {sizer.request.dcp}: but of one in {sizer.request.dcp} tokens only"
     return tuple(said)
 
 

@@ -98,6 +98,11 @@ def test_a_sequence_is_shared_by_ranks_that_hold_the_same_heads() -> None:
     assert refusal.value.field == "dcp"
 
 
+def test_ranks_that_share_a_sequence_are_not_said_to_hold_all_of_it() -> None:
+    (said,) = Settings(engine="vllm", tp=8, dcp=8).budget(from_name("kimi-k2.5", "vllm")).warnings
+    assert said.endswith("; dcp 8: but of one in 8 tokens only")
+
+
 @pytest.mark.parametrize("name", ["gemma-3-27b", "qwen3.6-27b", "glm-5"])
 def test_windows_states_and_indexes_are_not_shared_by_ranks(name: str) -> None:
     with pytest.raises(ConfigError, match="share a sequence") as refusal:

@@ -30,6 +30,8 @@ SCREENS = {
     "jacobian": ["--step", "jacobian"],
     "no-mask": ["--what-if", "no-mask"],
     "no-scale": ["--what-if", "no-scale"],
+    "weighted": ["--weighted"],
+    "cell": ["--cell", "9,4", "--head", "1"],
     "heads": ["--heads"],
     "explain": ["--explain"],
     "blocked": ["--blocked", "--all"],

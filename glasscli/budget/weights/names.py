@@ -26,6 +26,7 @@ ALIASES = {
     "intermediate_size": FFN,
     "num_hidden_layers": geometry.LAYERS,
     "hidden_size": geometry.WIDTH,
+    "n_positions": ("n_positions", "max_position_embeddings"),
     "n_shared_experts": ("n_shared_experts", "num_shared_experts"),
     "num_shared_experts": ("num_shared_experts", "n_shared_experts"),
 }

@@ -13,10 +13,23 @@ from glasscli.config.families.geometry import HEAD_DIM, HEADS, POSITIONS, WIDTH
 from glasscli.config.families.nested import text_part
 from glasscli.errors import ConfigError
 
+# Text models whose positions are learned, a bias of the scores, or none at all: what reads in order needs none.
+UNROTATED = frozenset(
+    {
+        "bart", "bert-generation", "bigbird_pegasus", "biogpt", "blenderbot", "blenderbot-small", "bloom", "cpmant",
+        "ctrl", "falcon_mamba", "gpt-sw3", "gpt2", "gpt_bigcode", "gpt_neo", "inkling2_loop_text", "inkling_text",
+        "jamba", "longt5", "m2m_100", "mamba", "mamba2", "marian", "mbart", "mpt", "mt5", "mvp", "nemotron_h",
+        "nllb-moe", "openai-gpt", "opt", "pegasus", "pegasus_x", "plbart", "pop2piano", "rwkv", "switch_transformers",
+        "t5", "umt5", "whisper", "xglm", "xlm", "xlnet", "xlstm", "zamba",
+    }
+)  # fmt: skip
+
 
 def rope_cache_bytes(config: Mapping[str, Any], dtype: str) -> int | None:
     """The bytes of all tables on one rank; None where what the config says of its rotation isn't understood."""
-    read = text_part(config, "logical")[1]
+    _, read, kind = text_part(config, "logical")
+    if kind in UNROTATED or (kind == "falcon" and read.get("alibi") is True):
+        return 0
     try:
         rows = [rows_of(read, scaling) for scaling in scalings(read)]
         width = rotary_dim(read)
