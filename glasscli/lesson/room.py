@@ -35,7 +35,9 @@ class Room:
         self.loaded, self.text = loaded, text
         ids = list(read_prompt(loaded, text).token_ids)
         if len(ids) < 3:
-            raise UsageError(f"{len(ids)} tokens are too short a text for a lesson; it needs at least 3")
+            raise UsageError(
+                f"a text of {len(ids)} token{'s' * (len(ids) != 1)} is too short for a lesson; it needs at least 3"
+            )
         self.ids, self.n_left_out = ids[:LONGEST], max(0, len(ids) - LONGEST)
 
     @property

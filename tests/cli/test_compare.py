@@ -121,6 +121,11 @@ def test_prompts_of_different_lengths() -> None:
     assert positions == ["1", "2", "3", "4"]
 
 
+def test_one_token_is_no_tokens() -> None:
+    lines = glass("compare", "", "b", columns=80).out.splitlines()
+    assert [line.split("   ")[-1].strip() for line in lines[:2]] == ["1 token", "2 tokens"]
+
+
 def test_the_same_prompt_twice() -> None:
     screen = text_of(compared(A, A, "--patch", "0.1"))
     assert "KL(A‖B) 0.000 b" in screen

@@ -85,7 +85,8 @@ def test_commands_to_try_name_the_model_that_was_named(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["15"], "there is no chapter '15'. There are 1 to 14: vectors, score,"),
-        (["mask", ""], "tokens are too short a text"),
+        (["mask", ""], "a text of 1 token is too short for a lesson"),
+        (["mask", "a"], "a text of 2 tokens is too short"),
         (["mask", "-m", "nowhere/at/all"], "nowhere/at/all"),
     ],
 )

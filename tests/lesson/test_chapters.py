@@ -150,6 +150,10 @@ def test_more_heads_than_a_line_holds_are_cut_with_a_mark(tmp_path: Path) -> Non
     assert [row[1] for row in who.rows] == ["moves " * 5 + "stays stays stays …", "stays " * 5 + "moves moves moves …"]
 
 
+def test_a_single_head_for_keys_and_values() -> None:
+    assert "and 1 head for keys and values" in words(list(CHAPTERS[8].tell(Room(family("gemma"), "one two one"))))
+
+
 def test_heads_of_a_large_model_are_the_few_that_read_hardest(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = tables(told("heads"))[-1]
     monkeypatch.setattr("glasscli.lesson.chapters.heads.SHOWN", 3)  # as if 4 × 4 heads were many

@@ -7,7 +7,7 @@ from glasscli.cli.commands.compare.found import Found
 from glasscli.cli.commands.compare.patch_screen import patch_lines
 from glasscli.cli.commands.dump_attn.layer_screen import one_line
 from glasscli.cli.page.cells import crop, join_fitting
-from glasscli.cli.page.figures import probability
+from glasscli.cli.page.figures import count, probability
 from glasscli.cli.page.page import Line, Page, Span, spaced
 from glasscli.cli.page.stack import table_or_stack
 from glasscli.cli.page.style import ACCENT, BAD, DIM, HEAD
@@ -35,9 +35,9 @@ def _prompts(page: Page, found: Found) -> list[Line]:
     compared = found.compared
     lines: list[Line] = []
     for name, text, tokens in zip("AB", found.texts, (compared.a, compared.b), strict=True):
-        count = f"   {len(tokens):,} tokens"
-        room = max(8, page.width - 3 - len(count))
-        lines.append([(f"{name}  ", HEAD), (crop(one_line(page, text), room), ""), (count, DIM)])
+        length = f"   {count(len(tokens), 'token')}"
+        room = max(8, page.width - 3 - len(length))
+        lines.append([(f"{name}  ", HEAD), (crop(one_line(page, text), room), ""), (length, DIM)])
     ends = [f"up to position {compared.n_first - 1}"] * (compared.n_first > 0)
     ends += [f"in the last {compared.n_last:,}"] * (compared.n_last > 0)
     parts = [f"the same {' and '.join(ends)}" if ends else "no token in common at either end"]

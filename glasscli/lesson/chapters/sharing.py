@@ -25,9 +25,10 @@ def tell(room: Room) -> Iterator[Part]:
     config = room.config
     group = config.group_size
     yield Say(
-        f"This model has {config.n_heads} query heads and {config.n_kv_heads} heads for keys and values. Query head h "
-        f"reads key/value head ⌊h / {group}⌋. Only keys and values are kept while a text grows, so sharing them is "
-        "what makes the cache small; queries cost nothing to keep."
+        f"This model has {config.n_heads} query heads and {config.n_kv_heads} head"
+        f"{'s' * (config.n_kv_heads != 1)} for keys and values. Query head h reads key/value head ⌊h / {group}⌋. Only "
+        "keys and values are kept while a text grows, so sharing them is what makes the cache small; queries cost "
+        "nothing to keep."
     )
     yield Formula("MHA  as many key/value heads as query heads\nGQA  fewer, shared by groups\nMQA  one, shared by all")
     yield from _who_reads_whom(room)
