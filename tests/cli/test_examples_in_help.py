@@ -6,7 +6,7 @@ import pytest
 from helpers.dump_cases import tiny_folder
 from helpers.in_process import glass
 
-from glasscli.cli.commands import load
+from glasscli.cli.commands import COMMANDS, load
 
 
 @pytest.mark.parametrize("name", ["ablate", "attend", "compare"])
@@ -20,3 +20,9 @@ def test_they_run(name: str) -> None:
         model = {} if name == "attend" else {"GLASS_MODEL": str(tiny_folder())}
         ran = glass(*words, env=model)
         assert (ran.code, ran.err) == (0, ""), example
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_they_fit_a_terminal_of_80_columns(name: str) -> None:
+    lines = glass(name, "--help", columns=80).out.splitlines()
+    assert [line for line in lines if line.startswith("    glass ") and len(line) > 80] == []

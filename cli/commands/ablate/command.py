@@ -20,7 +20,7 @@ parts for as long as you like.
 
 \b
 Examples:
-  glass ablate "Once upon a time there was a little girl named Lily. One day," --token Lily
+  glass ablate "There was a girl named Lily. One day," --token Lily
   glass ablate --to mean --parts 2.3,mlp1
   glass ablate --loss "The dog saw the cat. The dog saw the cat."
   glass ablate --feeds --top 5

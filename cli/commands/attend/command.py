@@ -20,8 +20,8 @@ All is computed in float64, by the code that the models run.
 \b
 Examples:
   glass attend --q "1 0; 1 1; 0 1" --v "2 0; 0 2; 2 2" --digits 6
-  glass attend --scores "2.1 .8 -.4 1.2; .9 2.5 1.1 .3; .2 1.8 2 -.5; .1 .9 1.7 2.2" --labels The,cat,sat,down
-  glass attend --q "1 0; 0 1 | 2 0; 0 2" --k "1 0; 1 1" --v "1 2; 3 4" --no-mask
+  glass attend --scores "2.1 .8 -.4; .9 2.5 1.1; .2 1.8 2" --labels I,am,it
+  glass attend --q "1 0; 0 1 | 2 0; 0 2" --k "1 0; 1 1" --v "1 2; 3 4"
   glass attend --q "3 1" --k "1 0; 1 1; 0 1" --v "2 0; 0 2; 2 2" --json
 """
 SOURCE = "rows such as '1 0; 1 1', or a file"

@@ -38,8 +38,8 @@ Examples:
   glass kv-budget --model deepseek-v3 --engine vllm --tp 8 --batch 64
   glass kv-budget --model llama-3.1-8b --gpu rtx-4090 --ctx 16k --users 2
   glass kv-budget --model qwen3-32b --users 40 --ctx 32k
-  glass kv-budget --compare llama-2-70b,deepseek-v3,gemma-3-27b --sweep -o sizes.svg
-  glass kv-budget --model llama-3.1-8b --k-dtype q8_0 --v-dtype q4_0 --emit llama.cpp"""
+  glass kv-budget --compare llama-2-70b,gemma-3-27b --sweep -o sizes.svg
+  glass kv-budget --model llama-3.1-8b --dtype q8_0 --emit llama.cpp"""
 
 
 def run(options: Options) -> int:

@@ -23,7 +23,7 @@ included, and line ends around a mark don't count.
 
 \b
 Examples:
-  glass score "Once upon a time there was a little girl named Lily. One day, Lily"
+  glass score "There was a girl named Lily. One day, Lily"
   glass score --text story.txt --show colour
   glass score --text stories.txt --ctx 512 --stride 256
   glass score --text notes.txt --json --logprobs 3
