@@ -27,6 +27,7 @@ from glasscli.model.places import MODEL_PLACES
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
+    from glasscli.inspect.reading import Reading
 
 __all__ = [
     "MAX_TRACE_BYTES",
@@ -63,6 +64,7 @@ class Dump:
         removed: parts that were taken out, see `LoadedModel.removed`.
         outside: numbers of the model around its layers, by the names of `stream_steps.OUTSIDE`, where asked for: a
             row a query; of "grad" a row for each query whose next token is known.
+        reading: what the layers would say and what heads are called, where asked for (`with_reading`).
     """
 
     model: str
@@ -79,6 +81,7 @@ class Dump:
     full: tuple[LayerTrace, ...] = ()
     removed: tuple[str, ...] = ()
     outside: Mapping[str, Array] = field(default_factory=dict)
+    reading: "Reading | None" = None
 
     @property
     def title(self) -> str:
@@ -102,6 +105,12 @@ class Dump:
     def uniform(self) -> HeadMeasures:
         """The same for a head that ignores content."""
         return uniform_measures(self.start, self.n_queries, self.token_ids)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page that `export_dump` writes."""
+        from glasscli.export.notebook import framed
+
+        return framed(self)
 
 
 def dump_attention(
@@ -185,8 +194,9 @@ def take_rows(dump: Dump, first: int, stop: int) -> Dump:
         layers.append(replace(trace, start=first, mask_TS=trace.mask_TS[rows, :stop], **parts))
     outside = {name: array[rows] for name, array in dump.outside.items()}
     return replace(
-        dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers), outside=outside
-    )
+        dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers), outside=outside,
+        reading=None,
+    )  # fmt: skip
 
 
 def _read_before(loaded: "LoadedModel", ids: Sequence[int], cache: KVCache) -> None:

@@ -24,7 +24,7 @@ Examples:
   glass dump-attn --layer 3 --weighted
   glass dump-attn --layer 3 --head 2 --cell 8,5
   glass dump-attn --heads
-  glass dump-attn --all -o attention.html
+  glass dump-attn --new 8 -o attention.html
 """
 
 

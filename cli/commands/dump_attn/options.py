@@ -61,7 +61,7 @@ class Options:
     )
     layer: Annotated[
         str | None,
-        option("-l --layer", "Which layer: 2, 0,2 or last [default: the middle one].", Group.view, metavar="N"),
+        option("-l --layer", "Which: 2, 0,2 or last [default: the middle one; .html: all].", Group.view, metavar="N"),
     ] = None
     all_layers: Annotated[bool, option("--all", "All layers.", Group.view)] = False
     step: Annotated[str | None, option("--step", STEP, Group.view, metavar="NAME")] = None
@@ -139,6 +139,16 @@ class Options:
     def n_new(self) -> int:
         """How many tokens to write first."""
         return self.new or 0
+
+    @property
+    def as_page(self) -> bool:
+        """Whether a page is written: it has room for the whole model."""
+        return self.output is not None and self.output.suffix == ".html"
+
+    @property
+    def every_layer(self) -> bool:
+        """Whether all layers are wanted."""
+        return self.all_layers or (self.as_page and self.layer is None)
 
     @property
     def log(self) -> bool:

@@ -16,7 +16,7 @@ from glasscli.cli.console import note, write_json
 from glasscli.cli.models import load
 from glasscli.cli.prompt_notes import prompt_notes
 from glasscli.cli.prompt_text import STDIN, prompt_text
-from glasscli.errors import UsageError
+from glasscli.errors import CheckpointError, UsageError
 from glasscli.export import check_export, export_dump
 from glasscli.export.document import check_json_size, document
 from glasscli.generation.prompts import ContextError, Overflow, read_prompt
@@ -57,7 +57,7 @@ def run_dump(options: Options) -> None:
         return
     if options.jacobian and options.rows is None and not options.decode:
         options = replace(options, rows="last")
-    layers = pick_layers(options.layer, options.all_layers, loaded.config)
+    layers = pick_layers(options.layer, options.every_layer, loaded.config)
     steps = tuple(step for step in options.steps if step != "jacobian")
     for wanted in steps or (None,):
         pick_heads(options.head, wanted, loaded.config)
@@ -146,6 +146,8 @@ def finish(options: Options, loaded: LoadedModel, dump: Dump, steps: Sequence[st
         every = steps or tuple(steps_of(loaded.config))
         write_json(document(with_hash(loaded, dump), every, options.names), indent=None)
     elif options.output is not None:
+        if options.as_page:
+            dump = read_as_far(options, loaded, dump)
         size = export_dump(with_hash(loaded, dump), options.output, steps=steps or None, names=options.names)
         if not options.quiet:
             note(wrote(options.output, size, dump))
@@ -153,6 +155,18 @@ def finish(options: Options, loaded: LoadedModel, dump: Dump, steps: Sequence[st
         from glasscli.cli.commands.dump_attn.show import show
 
         show(options, loaded, dump, steps)
+
+
+def read_as_far(options: Options, loaded: LoadedModel, dump: Dump) -> Dump:
+    """The dump with what its layers would say; as it is where the model's weights allow no prediction."""
+    from glasscli.inspect.reading import with_reading
+
+    try:
+        return with_reading(loaded, dump)
+    except CheckpointError as error:
+        if not options.quiet:
+            note(f"the page holds attention only: {error}")
+        return dump
 
 
 def show_census(options: Options, loaded: LoadedModel, text: str, ids: Sequence[int]) -> None:
@@ -201,7 +215,7 @@ def way_out(options: Options) -> str:
     json_of_steps = options.as_json and options.view is None
     fewer = {
         "--rows last": options.rows is None,
-        "one --layer": options.all_layers,
+        "one --layer": options.every_layer,
         "one --step": not options.steps and (json_of_steps or options.output is not None),
         "an earlier row with --rows": options.jacobian,
     }

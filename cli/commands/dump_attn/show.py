@@ -117,7 +117,7 @@ def hint(page: Page, options: Options, dump: Dump) -> str:
         ("--step scores", not options.steps),
         ("--weighted", not options.weighted),
         ("--decode (from the cache)", dump.mode == "prefill"),
-        (f"-o layer{dump.layers[0].layer}.html", True),
+        ("-o page.html (all layers)", True),
         ("--explain", not options.explain),
         ("--heads", True),
     ]
