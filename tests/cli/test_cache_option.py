@@ -109,6 +109,14 @@ def test_merged_heads_are_said_to_be_not_retrained() -> None:
         assert "not retrained" in ran.err + " ".join(ran.out.split())
 
 
+@pytest.mark.parametrize("columns", [40, 80])
+def test_maps_of_a_short_text_keep_titles_apart_where_long_ones_do_not_fit(columns: int) -> None:
+    ran = glass("dump-attn", "Once upon a", "--cache", "q4_0", columns=columns)
+    assert (ran.code, ran.err) == (0, "")
+    titles = next(line.split() for line in text_of(ran).splitlines() if line.strip().startswith("h0 "))
+    assert titles[:2] == ["h0", "h0*"]
+
+
 @pytest.mark.parametrize("spec", ["q4_0", "kivi2,kv-heads=1", "sinks=1+window=3", "h2o=4", "f32"])
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_the_screen_fits_and_shows_the_changes_of_each_head(spec: str, columns: int) -> None:

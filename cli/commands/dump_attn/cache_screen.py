@@ -42,7 +42,7 @@ def cache_screen(
         of_full = head // (len(full.pattern_HTS) // len(full.cache_k_KSE))
         kv = change.heads[head].kv_head
         maps.append(Map(head_titles(head, of_full), full.pattern_HTS[head], full.mask_TS, of_full))
-        titles = (f"head {head} {choice.text}", f"h{head} {choice.text}", f"h{head} tested")
+        titles = (f"head {head} {choice.text}", f"h{head} {choice.text}", f"h{head}*")
         maps.append(Map(titles, trace.pattern_HTS[head], trace.seen[head], kv))
     labels = [page.label(token.raw) for token in dump.tokens]
     lines += [[], *heatmaps(page, maps, labels, dump.start, log), []]
