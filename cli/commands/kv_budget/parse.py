@@ -18,6 +18,7 @@ from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_count, p
 
 CONTEXTS = (1024, 8192, 32768, 131072)
 BANDWIDTH = "3.35TB/s"  # an H100 SXM's
+OF_TOKENS = ("--encoder-tokens", "--prefix-shared", "--page")
 # Options of which at most one may be given.
 APART = (
     ("--json", "--csv", "--emit"), ("--sweep", "--emit"), ("--sweep", "--require-fit"), ("--compare", "--emit"),
@@ -30,7 +31,7 @@ def count(option: str, text: str | None, default: int = 1, most: int = LARGEST) 
     if text is None:
         return default
     try:
-        found = parse_count(text)
+        found = parse_count(text, "a number of tokens" if option in OF_TOKENS else "a count")
     except UsageError as error:
         counts = text.split(",")
         if len(counts) > 1 and all(part.strip() for part in counts):
