@@ -36,8 +36,8 @@ oracle: .venv/parity ## compare cache sizes with live transformers models
 robustness: .venv/dev ## try to break it: changed files, odd arguments, signals, many at once (minutes)
 	$(BIN)/python tests/robustness.py
 
-bench: .venv/bench ## speed beside every peer that can be installed: ratios of medians
-	$(BIN)/python tests/bench/run.py
+bench: .venv/bench ## speed beside every peer that can be installed: ratios of medians; GGUF="FILE…" too
+	$(BIN)/python tests/bench/run.py $(GGUF)
 
 weights: .venv/parity ## train the shipped model from CORPUS=folder (hours on a CPU; resumes)
 	$(BIN)/python -m weights.recipe $(CORPUS)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from glasscli.inspect.measures import measure_heads, value_weighted
     from glasscli.inspect.neurons import cell_terms
     from glasscli.inspect.patching import patch_parts, patch_stream
+    from glasscli.inspect.reading import with_reading
     from glasscli.inspect.scoring import score_stories, score_text
     from glasscli.inspect.trace import LayerTrace, Trace
     from glasscli.model.attention import attend, attend_blocked, causal_mask
@@ -68,6 +69,7 @@ _HOMES = {
     "inspect.measures": ["measure_heads", "value_weighted"],
     "inspect.neurons": ["cell_terms"],
     "inspect.patching": ["patch_parts", "patch_stream"],
+    "inspect.reading": ["with_reading"],
     "inspect.scoring": ["score_stories", "score_text"],
     "inspect.trace": ["LayerTrace", "Trace"],
     "model.attention": ["attend", "attend_blocked", "causal_mask"],
@@ -121,6 +123,7 @@ __all__ = [
     "score_stories",
     "score_text",
     "value_weighted",
+    "with_reading",
 ]
 
 

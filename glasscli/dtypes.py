@@ -4,7 +4,8 @@ A block dtype packs `block` elements and their scales into `block_bytes`; a head
 the block, else no engine can store it. A dtype may also add bytes for each head (`head_bytes`) or each row.
 
 Sources: ggml's block structs (`ggml-common.h`), vLLM's `fp8_ds_mla`, per-token-head and NVFP4 cache layouts,
-OCP Microscaling v1.0 (a block of 32 with one shared scale), ik_llama.cpp's q8_KV.
+OCP Microscaling v1.0 (a block of 32 with one shared scale), ik_llama.cpp's q8_KV,
+mlx's groups of 64.
 """
 
 from dataclasses import dataclass
@@ -46,6 +47,8 @@ def _table() -> dict[str, Dtype]:
         Dtype("fp8_block128", 128, 132, says="128 B + an f32 scale for 128 elements"),
         Dtype("fp8_ds_mla", DS_MLA_WIDTH, 656, says="656 B a latent: 512 fp8 + 4 f32 scales + 64 bf16"),
         Dtype("nvfp4", 16, 9, says="8 B + an fp8 scale for 16 elements"),
+        Dtype("mlx_q8", 64, 68, says="64 B + a 16-bit scale and bias for 64 elements"),
+        Dtype("mlx_q4", 64, 36, says="32 B + a 16-bit scale and bias for 64 elements"),
         Dtype("mxfp4", 32, 17, says="16 B + a scale for 32 elements"),
         Dtype("mxfp8", 32, 33, says="32 B + a scale for 32 elements"),
         Dtype("int4", 2, 1, says="half a byte an element, no scales"),

@@ -50,3 +50,14 @@ def test_the_tree_is_the_tree() -> None:
 def test_relative_links_lead_somewhere() -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", TEXT):
         assert (ROOT / target).exists(), target
+
+
+def test_the_picture_of_the_page_is_there_and_small() -> None:
+    (picture,) = re.findall(r"!\[[^]]+\]\(([^)]+)\)", TEXT)
+    data = (ROOT / picture).read_bytes()
+    assert data[:16] == b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+    width, height = (int.from_bytes(data[at : at + 4]) for at in (16, 20))
+    assert width >= 1000
+    assert height >= 600
+    assert len(data) <= 200_000
+    assert "python tests/page_picture.py" in TEXT

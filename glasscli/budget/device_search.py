@@ -13,7 +13,11 @@ from glasscli.budget.sizer import Sizer
 from glasscli.errors import ConfigError, UsageError
 
 COUNTS = (1, 2, 4, 8, 16)  # what one machine or two have
-NOT_SERVED = {"vllm": ("Apple",)}  # makers whose devices an engine does not run on
+NOT_SERVED = {
+    "vllm": ("Apple",),
+    "sglang": ("Apple",),
+    "tensorrt-llm": ("Apple",),
+}  # makers whose devices an engine does not run on
 
 
 def devices_for(

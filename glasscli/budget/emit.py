@@ -24,4 +24,5 @@ def command_line(
         raise UsageError(f"{engine} has no command line; {' and '.join(servers())} have")
     if settings.draft is not None:
         raise ConfigError("how many tokens are drafted is no part of the plan: a drafting model can't be told", "draft")
-    return found.command_line(Served(settings, budget.k_dtype, budget.v_dtype, model, model_dtype, available))
+    roles = frozenset(role for line in budget.lines for role, _ in line.held)
+    return found.command_line(Served(settings, budget.k_dtype, budget.v_dtype, model, model_dtype, available, roles))

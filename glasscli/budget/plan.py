@@ -71,6 +71,12 @@ class Budget:
         most = self.request.layout.max_positions
         return most is not None and self.request.tokens > most
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table, a line for each kind of layer."""
+        from glasscli.budget.html_table import budget_table
+
+        return budget_table(self)
+
 
 def plan(request: Request) -> Budget:
     """Size a request.

@@ -100,11 +100,19 @@ def load_tensors(
 
 def _by_our_names(infos: Iterable[TensorInfo], row: Architecture) -> dict[str, TensorInfo]:
     """Tensors by the architecture's names, where a file has another, or leaves the prefix out throughout."""
-    found = {info.name: info for info in infos}
+    found = {_without(info.name, row.other_prefixes): info for info in infos}
     bare = row.prefix and not any(name.startswith(row.prefix) for name in found)
     head = row.names["head"] + ".weight"
     names = {name: row.prefix + name if bare and name != head else name for name in found} | dict(row.other_names)
     return {names[name]: info for name, info in found.items()}
+
+
+def _without(name: str, prefixes: Mapping[str, str]) -> str:
+    """The name with another beginning, if it has one of `prefixes`."""
+    for theirs, ours in prefixes.items():
+        if name.startswith(theirs):
+            return ours + name.removeprefix(theirs)
+    return name
 
 
 def _needed(checkpoint: Checkpoint, config: ModelConfig, infos: Mapping[str, TensorInfo]) -> dict[str, TensorInfo]:

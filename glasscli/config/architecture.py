@@ -7,8 +7,9 @@ formulas on screens all read rows, and know no family by name.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-# Roles of tensors: what the mathematics calls them. `{i}` in a name is the layer's number.
+# Roles of tensors: what the mathematics calls them. `{i}` in a name is the layer's number, `{h}` a head's.
 LLAMA_NAMES: Mapping[str, str] = {
     "embedding": "model.embed_tokens",
     "attn_norm": "model.layers.{i}.input_layernorm",
@@ -53,13 +54,14 @@ class Architecture:
             place of its parts; "positions" is there where each position has an embedding of its own.
         prefix: what all names but the head's begin with, and what some files leave out.
         other_names: what some files call a tensor, and its name above, both whole.
+        other_prefixes: what names begin with in some files, and what stands for it above.
         interleaved: whether the rows of a fused qkv go head by head: q, k, v of head 0, then those of head 1.
         transposed: whether a block's matrices are stored with a row an input.
         fields: what this family calls a field that most configs call otherwise, by the usual name.
         norm: "rms" or "layer" (which has a bias); `norm_offset` is added to a stored norm's weight.
         norms: the roles of the norms of a block, of attn_norm, attn_post_norm, ffn_norm, ffn_post_norm.
-        qk_norm: "head" where q and k are normed head by head before they are rotated, "all" over all heads at once,
-            "" where they are not.
+        qk_norm: "head" where q and k are normed head by head before they are rotated, "each" where a head's norm has
+            weights of its own and is a LayerNorm, "all" over all heads at once, "" where they are not.
         parallel: whether the MLP reads what attention reads, and not what attention gives: a fact, or the field of a
             switch, on unless it says otherwise.
         gated: whether a second matrix gates the MLP.
@@ -74,8 +76,9 @@ class Architecture:
         partial: share of a head that is rotated, where config.json does not say; None where it is always all.
         numbers: further numbers of `ModelConfig`, by its names (embedding_scale, attention_softcap, …).
         tied: whether the head is the embedding where config.json does not say.
-        max_seq_len: positions where config.json does not say.
+        max_seq_len, vocab_size: positions and tokens where config.json does not say.
         ffn_multiple: the MLP's width over the model's, where config.json does not say.
+        variants: what a switch of config.json changes in the row where it is on, by the switch's field.
         unsupported: fields with the only value that is computed, as (field, value, what glass does).
     """
 
@@ -84,6 +87,7 @@ class Architecture:
     names: Mapping[str, str] = field(default_factory=lambda: LLAMA_NAMES)
     prefix: str = ""
     other_names: Mapping[str, str] = field(default_factory=dict)
+    other_prefixes: Mapping[str, str] = field(default_factory=dict)
     interleaved: bool = False
     transposed: bool = False
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -104,5 +108,12 @@ class Architecture:
     numbers: Mapping[str, Number] = field(default_factory=dict)
     tied: bool = False
     max_seq_len: int = 2048
+    vocab_size: int | None = None
     ffn_multiple: int | None = None
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     unsupported: tuple[tuple[str, object, str], ...] = ()
+
+    @property
+    def heads_differ(self) -> bool:
+        """Whether a norm gives every head weights of its own, so that no two can be merged."""
+        return self.qk_norm in ("all", "each")

@@ -1,6 +1,7 @@
 """The families that glass runs, a row each."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from glasscli.config.architecture import LLAMA_NAMES, Architecture, Number
 
@@ -61,6 +62,17 @@ GEMMA3 = Architecture(
     tied=True,
     max_seq_len=131072,
     unsupported=(ONE_WAY,),
+)
+
+# The same within a model that also sees: what it sees with is left aside.
+GEMMA3_THAT_SEES = replace(
+    GEMMA3,
+    model_type="gemma3",
+    class_name="Gemma3ForConditionalGeneration",
+    other_prefixes={"language_model.model.": "model.", "model.language_model.": "model.", "language_model.": ""},
+    vocab_size=262208,
+    # Programs differ in whether they cap here; no published model asks for it.
+    unsupported=(ONE_WAY, ("final_logit_softcapping", None, "runs a gemma3 that caps no logits")),
 )
 
 SMOLLM3 = Architecture(
@@ -158,18 +170,29 @@ PHI3 = Architecture(
     max_seq_len=4096,
 )
 
+STABLELM_NAMES: Mapping[str, str] = {
+    **LLAMA_NAMES,
+    "q_norm": "model.layers.{i}.self_attn.q_layernorm.norms.{h}",
+    "k_norm": "model.layers.{i}.self_attn.k_layernorm.norms.{h}",
+}
+
 STABLELM = Architecture(
     model_type="stablelm",
     class_name="StableLmForCausalLM",
+    names=STABLELM_NAMES,
     norm="layer",
     biases={"qkv": "use_qkv_bias"},
     eps=Number("layer_norm_eps", 1e-5),
     partial=0.25,
     max_seq_len=4096,
-    unsupported=(
-        ("qk_layernorm", False, "does not norm queries and keys of a stablelm"),
-        ("use_parallel_residual", False, "lets the MLP of a stablelm read what attention gives"),
-    ),
+    variants={
+        "qk_layernorm": {"qk_norm": "each"},
+        # The MLP reads what attention reads, normed once for both.
+        "use_parallel_residual": {
+            "parallel": True,
+            "names": {**STABLELM_NAMES, "ffn_norm": STABLELM_NAMES["attn_norm"]},
+        },
+    },
 )
 
 GPT_NEOX = Architecture(
@@ -248,3 +271,6 @@ ARCHITECTURES: Mapping[str, Architecture] = {
         GPT2,
     )
 }  # fmt: skip
+
+# Rows whose text model is nested in a larger one, by the type of the larger.
+NESTED: Mapping[str, Architecture] = {row.model_type: row for row in (GEMMA3_THAT_SEES,)}

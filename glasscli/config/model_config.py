@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from glasscli.config.architecture import Architecture, Number
-from glasscli.config.architectures import LLAMA
+from glasscli.config.architectures import LLAMA, NESTED
 from glasscli.config.families import read_model
 from glasscli.config.families.fields import Fields, shown
 from glasscli.config.rotary import RopeScaling, read_ropes
-from glasscli.config.runs import architecture_of, refuse_unsupported
+from glasscli.config.runs import architecture_of, refuse_unsupported, variant_of
 from glasscli.config.source import quantization_beside, read_object
 from glasscli.config.writing import all_ids
 from glasscli.errors import ConfigError
@@ -154,10 +154,13 @@ def _translate(settings: Mapping[str, Any]) -> ModelConfig:
     reading = read_model(settings)
     read, specs = reading.fields, reading.layout.layers
     read = read.over({usual: read.get(own) for usual, own in row.fields.items() if read.has(own)})
+    if row.model_type in NESTED:
+        read = read.over(_said_around(settings, read))
     refuse_unsupported(read, row)
+    row = variant_of(read, row)
     dim, n_heads = read.integer("hidden_size"), read.integer("num_attention_heads")
     spec = _same_shape(specs, read)
-    vocab_size = read.integer("vocab_size")
+    vocab_size = read.integer("vocab_size", **({} if row.vocab_size is None else {"default": row.vocab_size}))
     max_seq_len = read.integer("max_position_embeddings", default=row.max_seq_len)
     ropes = read_ropes(read, row, specs, spec.k_dim, max_seq_len)
     numbers: dict[str, Any] = {name: _number(read, given) for name, given in row.numbers.items()}
@@ -187,6 +190,12 @@ def _translate(settings: Mapping[str, Any]) -> ModelConfig:
         specs=specs,
         **numbers,
     )
+
+
+def _said_around(settings: Mapping[str, Any], read: Fields) -> dict[str, Any]:
+    """What the config of a whole model says of its text part: the marks, and whether the head is tied."""
+    said = {name: settings[name] for name in ("bos_token_id", "tie_word_embeddings") if settings.get(name) is not None}
+    return said | {"eos_token_id": all_ids(settings.get("eos_token_id"), read.get("eos_token_id"))}
 
 
 def _same_shape(specs: tuple[CacheSpec, ...], read: Fields) -> FullAttention | SlidingAttention:

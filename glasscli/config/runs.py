@@ -1,10 +1,11 @@
 """Whether glass runs the model that a config.json describes: its family, how its weights are packed, odd settings."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from glasscli.config.architecture import Architecture
-from glasscli.config.architectures import ARCHITECTURES
+from glasscli.config.architectures import ARCHITECTURES, NESTED
 from glasscli.config.families.fields import Fields, shown
 from glasscli.errors import NotRunError
 
@@ -16,15 +17,16 @@ def architecture_of(settings: Mapping[str, Any]) -> Architecture:
         NotRunError: there is no such row, or its weights are packed in a way that glass does not read.
     """
     named, model_type = settings.get("architectures"), settings.get("model_type")
-    classes = {row.class_name: row for row in ARCHITECTURES.values()}
+    rows = {**ARCHITECTURES, **NESTED}
+    classes = {row.class_name: row for row in rows.values()}
     if named is not None:
         found = [row for name, row in classes.items() if name in named] if isinstance(named, list) else []
         if not found:
             known = ", ".join(classes)
             raise NotRunError(f"architectures is {_words(named)}; glass runs {known}", "architectures")
         model_type = found[0].model_type if model_type is None else model_type
-    if not isinstance(model_type, str) or model_type not in ARCHITECTURES:
-        known = ", ".join(ARCHITECTURES)
+    if not isinstance(model_type, str) or model_type not in rows:
+        known = ", ".join(rows)
         raise NotRunError(f"model_type is {shown(model_type)}; glass runs {known}", "model_type")
     _refuse_mlx(settings)
     if settings.get("quantization_config") is not None:
@@ -32,7 +34,7 @@ def architecture_of(settings: Mapping[str, Any]) -> Architecture:
             "quantization_config is set; glass reads float64, float32, float16 and bfloat16 weights",
             "quantization_config",
         )
-    return ARCHITECTURES[model_type]
+    return rows[model_type]
 
 
 def _refuse_mlx(settings: Mapping[str, Any]) -> None:
@@ -51,6 +53,15 @@ def _refuse_mlx(settings: Mapping[str, Any]) -> None:
 def _words(named: object) -> str:
     """A list of class names as a message quotes it."""
     return ", ".join(shown(name) for name in named[:3]) if isinstance(named, list) and named else shown(named)
+
+
+def variant_of(read: Fields, row: Architecture) -> Architecture:
+    """The row with what the switches of a config.json change in it."""
+    changes: dict[str, Any] = {}
+    for switch, changed in row.variants.items():
+        if read.flag(switch, False):
+            changes |= changed
+    return replace(row, **changes) if changes else row
 
 
 def refuse_unsupported(read: Fields, row: Architecture) -> None:

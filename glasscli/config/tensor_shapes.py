@@ -37,12 +37,10 @@ def expected_tensors(config: ModelConfig) -> Iterator[TensorSpec]:
     if "positions" in row.names:
         yield from _tensor(config, "positions", (config.max_seq_len, config.dim), None)
     for layer in range(config.n_layers):
-        for role in row.norms:
+        for role in stored_norms(config):
             yield from _tensor(config, role, (config.dim,), layer, bias=row.norm == "layer")
         if row.qk_norm:
-            heads = (config.n_heads, config.n_kv_heads) if row.qk_norm == "all" else (1, 1)
-            yield from _tensor(config, "q_norm", (heads[0] * config.head_dim,), layer)
-            yield from _tensor(config, "k_norm", (heads[1] * config.head_dim,), layer)
+            yield from _head_norms(config, layer)
         for role, (rows, columns, bias) in stored_matrices(config).items():
             shape = (columns, rows) if row.transposed else (rows, columns)
             yield TensorSpec(role, tensor_name(config, role, layer), shape, layer)
@@ -79,16 +77,32 @@ def stored_matrices(config: ModelConfig) -> dict[str, tuple[int, int, bool]]:
     return single
 
 
-def tensor_name(config: ModelConfig, role: str, layer: int | None = None) -> str:
+def stored_norms(config: ModelConfig) -> list[str]:
+    """The roles of a block's norms, but for those that are an earlier one in another place."""
+    row = config.architecture
+    by_name = {row.names[role]: role for role in reversed(row.norms)}
+    return [role for role in row.norms if by_name[row.names[role]] == role]
+
+
+def tensor_name(config: ModelConfig, role: str, layer: int | None = None, head: int | None = None) -> str:
     """The name in the file of a role's tensor; a bias is `q.bias`."""
     bare, _, part = role.partition(".")
     name = config.architecture.names[bare]
-    return f"{name if layer is None else name.format(i=layer)}.{part or 'weight'}"
+    return f"{name if layer is None else name.format(i=layer, h=head)}.{part or 'weight'}"
 
 
 def n_parameters(config: ModelConfig) -> int:
     """Weights of the model, a tied head counted once."""
     return sum(math.prod(tensor.shape) for tensor in expected_tensors(config))
+
+
+def _head_norms(config: ModelConfig, layer: int) -> Iterator[TensorSpec]:
+    """The norms of queries and keys: a tensor each, or one a head."""
+    kind = config.architecture.qk_norm
+    for role, n_heads in (("q_norm", config.n_heads), ("k_norm", config.n_kv_heads)):
+        width = config.head_dim * (n_heads if kind == "all" else 1)
+        for head in range(n_heads) if kind == "each" else [None]:
+            yield TensorSpec(role, tensor_name(config, role, layer, head), (width,), layer)
 
 
 def _tensor(

@@ -139,10 +139,15 @@ def write_npz(dump: Dump, path: Path, steps: Sequence[str], names: str) -> None:
 
 def write_safetensors(dump: Dump, path: Path, steps: Sequence[str], names: str) -> None:
     """A safetensors file; what is not an array is in its metadata, one JSON text an entry."""
+    save_safetensors(named_arrays(dump, steps, names), describe(dump, names), path)
+
+
+def save_safetensors(arrays: dict[str, NDArray[Any]], about: dict[str, Any], path: Path) -> None:
+    """Arrays and what is known about them, an entry of metadata each; the same bytes for the same numbers."""
     from safetensors.numpy import save
 
-    metadata = {key: json.dumps(value) for key, value in describe(dump, names).items()}
-    data = save(named_arrays(dump, steps, names))
+    metadata = {key: json.dumps(value) for key, value in about.items()}
+    data = save(arrays)
     size = int.from_bytes(data[:8], "little")
     # The package writes metadata in an order of its own, another each time; a dump must always be the same bytes.
     header = json.dumps({"__metadata__": metadata, **json.loads(data[8 : 8 + size])}, separators=(",", ":")).encode()

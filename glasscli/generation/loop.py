@@ -25,6 +25,7 @@ from glasscli.generation.sampling import NumbersError, SamplingParams
 if TYPE_CHECKING:
     from glasscli.cache.kv_cache import KVCache
     from glasscli.checkpoint.load import LoadedModel
+    from glasscli.inspect.trace import Trace
     from glasscli.model.decode import Decoder
 
 # How many of the first tokens a sliding cache never forgets: attention sinks, Xiao et al. 2023,
@@ -42,6 +43,7 @@ class Generation(Iterator[Step]):
         cache: keys and values, kept as `choice` says; None without a cache.
         prefill_s, decode_s: seconds spent on reading the prompt, and on every token after the first.
         n_slid: tokens that a sliding cache has forgotten.
+        trace: sees each step, that of the prompt's last token first; None where nobody looks.
     """
 
     written: Continuation
@@ -55,6 +57,7 @@ class Generation(Iterator[Step]):
         self.slides = False
         self.prefill_s = self.decode_s = 0.0
         self.n_slid = 0
+        self.trace: Trace | None = None
 
     @property
     def text(self) -> str:
@@ -117,6 +120,10 @@ class Generation(Iterator[Step]):
         """What may follow `token_ids`, which come after all that was read before: logits [V]."""
         if self.cache is None:
             return self.loaded.model([*self.prompt.token_ids, *self.token_ids], last_only=True)[0]
+        if self.trace is not None:  # through the blocks, not the fast form, which can't be watched
+            if len(token_ids) > 1:
+                self.loaded.model(token_ids[:-1], self.cache, last_only=True)
+            return self.loaded.model(token_ids[-1:], self.cache, last_only=True, trace=self.trace)[0]
         while True:
             room = self.cache.max_tokens - self.cache.length
             if self.slides and not room:
@@ -155,6 +162,7 @@ def generate(
     cache: CacheChoice = FULL,
     parse_special: bool = False,
     n_top: int = 0,
+    trace: "Trace | None" = None,
 ) -> Generation:
     """Continue `prompt`: an iterator of `Step` objects, one a token.
 
@@ -174,6 +182,7 @@ def generate(
         cache: how keys and values are kept; see `cache.choice_text`.
         parse_special: names of special tokens in the prompt count as those tokens.
         n_top: how many of the likeliest tokens each step tells.
+        trace: sees every step as it is computed, in a slower form; what it holds after a step is of that step.
 
     Raises:
         UsageError: a setting is out of range, or the prompt empty or too long. All before the first step.
@@ -184,6 +193,8 @@ def generate(
     max_new_tokens = loaded.defaults.max_new_tokens if max_new_tokens is None else max_new_tokens
     read = read_prompt(loaded, prompt, policy, parse_special)
     slides = policy is Overflow.slide
+    if trace is not None and (slides or not use_cache):
+        raise UsageError("a trace looks at steps behind a cache whose tokens stay where they are")
     if slides and not loaded.model.can_slide:
         raise UsageError(
             "overflow slide moves what was read, and each position of this model has an embedding of its own: "
@@ -194,6 +205,7 @@ def generate(
     run = Generation(loaded, read, checked_seed(seed), seed is not None)
     run.written = Continuation(loaded, read.token_ids, params, run.seed, ending, n_top)
     run.open_cache(max_new_tokens, slides, use_cache, cache)
+    run.trace = trace
     return run
 
 

@@ -93,16 +93,25 @@ def _norms(trace: LayerTrace, config: ModelConfig) -> Iterator[Check]:
     ):
         if after is None:
             continue
-        together = config.architecture.qk_norm == "all"
-        old, new = (_vectors(array, together) for array in (before, after))
-        old = old / np.sqrt((old**2).mean(axis=-1, keepdims=True) + config.norm_eps)
+        kind = config.architecture.qk_norm
+        old, new = _scaled(before, kind, config.norm_eps), _vectors(after, kind != "head")
         largest = np.abs(old).argmax(axis=0)[None]
         divisor = np.take_along_axis(old, largest, 0)
         weight = np.take_along_axis(new, largest, 0) / np.where(divisor, divisor, 1)
         wrong = largest_difference(old * weight, new) / max(1.0, float(np.abs(new).max(initial=0.0)))
         ok = wrong < TOLERANCE
-        text = f"one weight for all, Δ {bound(wrong)}" if ok else f"NOT ONE WEIGHT, Δ {tiny(wrong)}"
+        whose = "a weight a head" if kind == "each" else "one weight for all"
+        text = f"{whose}, Δ {bound(wrong)}" if ok else f"NOT ONE WEIGHT, Δ {tiny(wrong)}"
         yield Check(name, ok, text)
+
+
+def _scaled(heads: Array, kind: str, eps: float) -> Array:
+    """Queries or keys normed anew, without the weights, as rows that have one weight."""
+    rows = _vectors(heads, kind == "all")
+    if kind == "each":
+        rows = rows - rows.mean(axis=-1, keepdims=True)
+    rows = rows / np.sqrt((rows**2).mean(axis=-1, keepdims=True) + eps)
+    return rows.reshape(heads.shape[1], -1) if kind == "each" else rows
 
 
 def _vectors(heads: Array, together: bool) -> Array:

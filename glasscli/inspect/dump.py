@@ -1,8 +1,8 @@
 """Run a prompt and keep every number of some attention layers, of the prompt or of single decode steps.
 
 It runs the model's blocks (`model.block`) with a `Trace`, a decode step over the very cache that generation would
-read. Without a trace a single step takes a faster form (`model.decode`), which tests hold to this one. Memory grows
-with queries × keys, so the size is worked out before anything runs.
+read. Without a trace a single step takes a faster form (`model.decode`), which tests hold to this one. What it costs
+is worked out before anything runs (`trace_size`), and a number that is not finite is named (`finite`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,46 +15,36 @@ from glasscli.arrays import Array
 from glasscli.cache.choice import FULL, CacheChoice
 from glasscli.cache.kv_cache import KVCache
 from glasscli.config.model_config import ModelConfig
-from glasscli.errors import CheckpointError, UsageError
+from glasscli.errors import CheckpointError
 from glasscli.generation.prompts import read_prompt
+from glasscli.inspect.finite import first_not_finite
 from glasscli.inspect.measures import HeadMeasures, measure_heads, uniform_measures
-from glasscli.inspect.steps import STEPS, step_array
+from glasscli.inspect.outside import outside_arrays
+from glasscli.inspect.tokens import Token, token_of
 from glasscli.inspect.trace import LayerTrace, Trace, join_steps, row_fields
-from glasscli.model.ops import softmax
+from glasscli.inspect.trace_size import MAX_TRACE_BYTES, SizeError, check_size, trace_bytes
 from glasscli.model.places import MODEL_PLACES
-from glasscli.tokenizer.pieces import label_of
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
-    from glasscli.tokenizer.tokenizer import Tokenizer
+    from glasscli.inspect.reading import Reading
+
+__all__ = [
+    "MAX_TRACE_BYTES",
+    "Dump",
+    "SizeError",
+    "Token",
+    "check_size",
+    "dump_attention",
+    "dump_decode",
+    "first_not_finite",
+    "outside_arrays",
+    "take_rows",
+    "token_of",
+    "trace_bytes",
+]
 
 SQUARE = ("scores_HTS", "softcap_HTS", "pattern_HTS")
-MAX_TRACE_BYTES = 2 * 1024**3
-
-
-class SizeError(UsageError):
-    """What was asked for would not fit: in memory, or in a text file of bearable size."""
-
-
-@dataclass(frozen=True)
-class Token:
-    """One token and the exact bytes it stands for (of a special token: its name)."""
-
-    id: int
-    raw: bytes
-
-    @property
-    def label(self) -> str:
-        """The token as a screen can show it, see `pieces.label_of`."""
-        return label_of(self.raw)
-
-    @property
-    def text(self) -> str | None:
-        """The text, or None where the token is a part of a character."""
-        try:
-            return self.raw.decode()
-        except UnicodeDecodeError:
-            return None
 
 
 @dataclass(frozen=True)
@@ -74,6 +64,7 @@ class Dump:
         removed: parts that were taken out, see `LoadedModel.removed`.
         outside: numbers of the model around its layers, by the names of `stream_steps.OUTSIDE`, where asked for: a
             row a query; of "grad" a row for each query whose next token is known.
+        reading: what the layers would say and what heads are called, where asked for (`with_reading`).
     """
 
     model: str
@@ -90,6 +81,7 @@ class Dump:
     full: tuple[LayerTrace, ...] = ()
     removed: tuple[str, ...] = ()
     outside: Mapping[str, Array] = field(default_factory=dict)
+    reading: "Reading | None" = None
 
     @property
     def title(self) -> str:
@@ -113,6 +105,12 @@ class Dump:
     def uniform(self) -> HeadMeasures:
         """The same for a head that ignores content."""
         return uniform_measures(self.start, self.n_queries, self.token_ids)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page that `export_dump` writes."""
+        from glasscli.export.notebook import framed
+
+        return framed(self)
 
 
 def dump_attention(
@@ -196,75 +194,9 @@ def take_rows(dump: Dump, first: int, stop: int) -> Dump:
         layers.append(replace(trace, start=first, mask_TS=trace.mask_TS[rows, :stop], **parts))
     outside = {name: array[rows] for name, array in dump.outside.items()}
     return replace(
-        dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers), outside=outside
-    )
-
-
-def check_size(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int) -> None:
-    """Refuse a trace that would not fit in memory: scores and pattern are [H, T, S] each.
-
-    Raises:
-        SizeError: it would take more than 2 GiB.
-    """
-    n_bytes = trace_bytes(config, n_queries, n_keys, n_layers)
-    if n_bytes > MAX_TRACE_BYTES:
-        layers = f"{n_layers} layer{'s' * (n_layers > 1)}"
-        raise SizeError(
-            f"{n_queries:,} × {n_keys:,} scores of {config.n_heads} heads in {layers} take "
-            f"{n_bytes / 1024**3:.1f} GiB; the limit is {MAX_TRACE_BYTES // 1024**3} GiB"
-        )
-
-
-def trace_bytes(config: ModelConfig, n_queries: int, n_keys: int, n_layers: int) -> int:
-    """Bytes of the two large arrays of a trace, scores and pattern."""
-    return 2 * 4 * config.n_heads * n_queries * n_keys * n_layers
-
-
-def token_of(tokenizer: "Tokenizer", token_id: int) -> Token:
-    """A token id with its bytes."""
-    return Token(token_id, tokenizer.piece_bytes(token_id))
-
-
-def first_not_finite(trace: LayerTrace) -> str | None:
-    """The first step of a layer with a number that is NaN or infinite; `input` is what entered the layer."""
-    if not np.isfinite(trace.x_TD).all():
-        return "input"
-    for name in STEPS:
-        values = step_array(trace, name)
-        if values is None:
-            continue
-        seen = np.where(trace.seen, values, 0.0) if name in ("scores", "softcap") else values
-        if not np.isfinite(seen).all():
-            return name
-    return None
-
-
-def outside_arrays(names: Sequence[str], traces: Sequence[Trace], next_ids: Sequence[int]) -> dict[str, Array]:
-    """The arrays of steps around the layers, from traces of one query or more each.
-
-    Args:
-        next_ids: what came after each query, as far as it is known.
-
-    Raises:
-        UsageError: the gradient is wanted, and nothing came after any query.
-        CheckpointError: a number is not finite.
-    """
-    found: dict[str, Array] = {}
-    for name in names:
-        place = name if name in MODEL_PLACES else "logits"
-        rows: Array = np.concatenate([trace.kept[None, place] for trace in traces])
-        if not np.isfinite(rows).all():
-            raise CheckpointError(f"{place} holds NaN or infinity; look for the first layer that does")
-        if name == "probs":
-            rows = softmax(rows)
-        elif name == "grad":
-            known = min(len(rows), len(next_ids))
-            if not known:
-                raise UsageError("nothing follows the last token: there is no loss to take a gradient of")
-            rows = softmax(rows[:known])
-            rows[range(known), next_ids[:known]] -= 1
-        found[name] = rows
-    return found
+        dump, start=first, tokens=dump.tokens[:stop], chosen=dump.chosen[rows], layers=tuple(layers), outside=outside,
+        reading=None,
+    )  # fmt: skip
 
 
 def _read_before(loaded: "LoadedModel", ids: Sequence[int], cache: KVCache) -> None:

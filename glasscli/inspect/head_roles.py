@@ -79,6 +79,11 @@ def role_of(text: HeadMeasures, probed: Probed, uniform_text: HeadMeasures, unif
     for name, least, base in on_probes:
         if least is not None and base is not None and least > TIMES * base:
             return name
+    return text_role(text, uniform_text)
+
+
+def text_role(text: HeadMeasures, uniform_text: HeadMeasures) -> str | None:
+    """The first of previous, self, sink that holds on a text. Without probes there is no more to say."""
     on_text = (
         ("previous", text.prev, uniform_text.prev),
         ("self", text.self_weight, uniform_text.self_weight),

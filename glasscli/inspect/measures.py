@@ -13,6 +13,16 @@ import numpy as np
 
 from glasscli.arrays import Array, Mask
 
+MEANING = {
+    "entropy": "How evenly a row is spread over the keys it may see, in bits; beside it, of the most it could be.",
+    "sink": "Weight on the first token of the text, where heads rest that have found nothing.",
+    "prev": "Weight on the token before.",
+    "self": "Weight on the token itself.",
+    "dup": "Weight on earlier places of the same token, over tokens that have such a place.",
+    "induct": "Weight on what followed the same token before, over the same rows: who looks there can repeat it.",
+    "reach": "How many tokens back the weight lies on average.",
+}
+
 
 @dataclass(frozen=True)
 class Link:

@@ -68,7 +68,7 @@ def cell_terms(trace: LayerTrace, config: ModelConfig, head: int, query: int, ke
         query, key: positions in the text. The query must be one of the trace's.
 
     Raises:
-        UsageError: no such head, query or key.
+        UsageError: no such head, query or key, or a key that was not there yet.
     """
     n_new, n_seen = trace.scores_HTS.shape[1:]
     if not 0 <= head < config.n_heads:
@@ -78,6 +78,9 @@ def cell_terms(trace: LayerTrace, config: ModelConfig, head: int, query: int, ke
         raise UsageError(f"there is no query at position {query}: those are {trace.start} to {trace.start + n_new - 1}")
     if not trace.first_key <= key < n_seen:
         raise UsageError(f"there is no key at position {key}: those are {trace.first_key} to {n_seen - 1}")
+    score = float(trace.scores_HTS[head, row, key])
+    if not math.isfinite(score):
+        raise UsageError(f"there was no key at position {key} yet when the query at {query} was computed")
     scale = 1 / math.sqrt(config.head_dim) if config.attention_scale is None else config.attention_scale
     kv_head = head // config.group_size
     q, k = (x.astype(np.float64) for x in (trace.rope_q_HTE[head, row], trace.cache_k_KSE[kv_head, key]))
@@ -95,8 +98,15 @@ def cell_terms(trace: LayerTrace, config: ModelConfig, head: int, query: int, ke
         plain_q=plain_q,
         plain_k=plain_k,
         plain_terms=None if plain_q is None or plain_k is None else plain_q * plain_k * scale,
-        score=float(trace.scores_HTS[head, row, key]),
+        score=score,
     )
+
+
+def rotated_pairs(config: ModelConfig, layer: int) -> list[tuple[int, int]]:
+    """The two dimensions of each pair that a layer rotates, the fastest first; none where it does not rotate."""
+    rope = config.ropes[layer]
+    half = 0 if rope is None else rope.rotary_dim(config.head_dim) // 2
+    return [(i, i + half) for i in range(half)]
 
 
 def in_pairs(terms_E: Array) -> Array:

@@ -88,8 +88,17 @@ def _project(step: "StepInfo", form: LayerForm) -> dict[str, Any]:
 
 
 def _norm(step: "StepInfo", form: LayerForm) -> dict[str, Any]:
-    if form.config.architecture.qk_norm == "head":
+    kind = form.config.architecture.qk_norm
+    if kind == "head":
         return {}
+    if kind == "each":
+        return {
+            "formula": f"LayerNorm({step.name[0]})·w of its head",
+            "explanation": step.explanation.replace(
+                "are scaled to a root mean square of 1, then each by a learned weight",
+                "are moved to a mean of 0 and scaled to a variance of 1, then each by a learned weight of that head",
+            ),
+        }
     return {
         "formula": f"RMSNorm({step.name[0]} of all heads)·w",
         "explanation": step.explanation.replace("of each head", "of all heads together"),

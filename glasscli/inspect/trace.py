@@ -97,6 +97,12 @@ class LayerTrace:
         scores: Array = np.where(self.mask_TS[row, :stop], self.last_scores[head, row, :stop], np.float32(-np.inf))
         return scores
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a small map of each head, and the arrays by name."""
+        from glasscli.export.notebook import maps_and_arrays
+
+        return maps_and_arrays(self)
+
 
 class Trace:
     """Hand one to a model's call to keep what is computed at named places, or to change it.

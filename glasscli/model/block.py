@@ -16,7 +16,7 @@ from glasscli.arrays import Array
 from glasscli.cache.kv_cache import KVCache
 from glasscli.config.model_config import ModelConfig
 from glasscli.model.attention import attend
-from glasscli.model.ops import ACTIVATIONS, linear, norm, rms_norm
+from glasscli.model.ops import ACTIVATIONS, layer_norm, linear, norm, rms_norm
 from glasscli.model.places import At, untouched
 from glasscli.model.rope import Rotations, rotate
 from glasscli.model.weights import BlockWeights
@@ -94,8 +94,14 @@ def attention(normed_BTD: Array, weights: BlockWeights, layer: int, step: Step, 
 
 
 def norm_heads(heads_BHTE: Array, weight: Array, eps: float) -> Array:
-    """RMSNorm of each head, with a weight [E] for all; of all heads of a token at once with a weight [H·E]."""
+    """The norm of queries or keys, of a kind that the shape of its weight tells.
+
+    [E]: RMSNorm of each head, with one weight for all. [H·E]: RMSNorm of all heads of a token at once. [H, 1, E]:
+    LayerNorm of each head, with a weight of its own.
+    """
     n_batch, n_heads, n_new, width = heads_BHTE.shape
+    if weight.ndim == 3:
+        return layer_norm(heads_BHTE, weight, eps)
     if weight.shape == (width,):
         return rms_norm(heads_BHTE, weight, eps)
     together = rms_norm(heads_BHTE.swapaxes(1, 2).reshape(n_batch, n_new, -1), weight, eps)

@@ -6,7 +6,7 @@ The model holds weights. The cache is handed in and belongs to whoever runs the 
 """
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -26,7 +26,8 @@ from glasscli.model.block import Step, block, scaled
 from glasscli.model.decode import Decoder
 from glasscli.model.ops import norm
 from glasscli.model.places import At, untouched
-from glasscli.model.rope import Rotations, frequencies, rotate, rotations_at
+from glasscli.model.rope import Rotations
+from glasscli.model.turning import Turning
 from glasscli.model.weights import BlockWeights, Weights, load_weights
 
 if TYPE_CHECKING:
@@ -52,8 +53,7 @@ class Llama:
         self.config = config
         self.layout = layout_of(config)
         self.weights = tensors if isinstance(tensors, Weights) else load_weights(config, tensors)
-        ropes = [rope for rope in dict.fromkeys(config.ropes) if rope is not None]
-        self._frequencies = {rope: frequencies(rope, config.head_dim) for rope in ropes}
+        self._turning = Turning(config)
         self._scratch = threading.local()
 
     def with_blocks(self, blocks: Mapping[int, BlockWeights]) -> "Llama":
@@ -89,13 +89,9 @@ class Llama:
             ConfigError: the choice can't be for this model (`CacheChoice.check`), or positions that layers turn
                 differently are to be counted anew.
         """
-        if choice.renumbered and (set(self.config.ropes) != {self.config.rope} or self.config.rope.grows):
+        if choice.renumbered and not self._turning.alike:
             raise ConfigError("positions can be counted anew only where all layers rotate alike", "rope_parameters")
-        return chosen_stores(choice, self._turn_by)
-
-    def _turn_by(self, rows: Array, by: NDArray[np.intp]) -> Array:
-        """Rows [..., T, E] turned forward by so many positions each [T], as the first layer rotates."""
-        return rotate(np.ascontiguousarray(rows), rotations_at(self._frequencies[self.config.rope], by))
+        return chosen_stores(choice, self._turning.forward)
 
     def __call__(
         self,
@@ -170,7 +166,7 @@ class Llama:
             raise UsageError(f"{len(token_ids)} tokens for {cache.batch} sequences that hold {cache.lengths}")
         positions, end = np.array(cache.lengths), cache.length + 1
         self._check_positions(end)
-        rotations = self._rotations(positions, end)
+        rotations = self._turning.by_layer(positions, end)
         step = Step(self.config, cache, tuple(None if r is None else r[:, None, None] for r in rotations))
         return self.logits(self._through_blocks(self._embed(token_ids, positions)[:, None], step)[:, 0])
 
@@ -201,25 +197,11 @@ class Llama:
         """
         if not self.can_slide:
             raise UsageError("each position of this model has an embedding: what it has read can't be moved")
-        turns = {rope: _turner(self._turns(rope, np.array([drop]), cache.length).conj()) for rope in self._frequencies}
-        cache.forget(sinks, drop, [None if rope is None else turns[rope] for rope in self.config.ropes])
+        cache.forget(sinks, drop, self._turning.back(drop, cache.length))
 
     def rotations(self, start: int, stop: int, rope: RopeScaling | None = None) -> Rotations:
         """The rotations of positions `start` to `stop` − 1, complex64 [stop − start, E/2]."""
-        return rotations_at(self._frequencies[rope or self.config.rope], np.arange(start, stop))
-
-    def _turns(self, rope: RopeScaling, positions: NDArray[np.intp], n_seen: int) -> Rotations:
-        """Rotations of length 1 at `positions` of a text of `n_seen` tokens."""
-        frequency = frequencies(rope, self.config.head_dim, n_seen) if rope.grows else self._frequencies[rope]
-        return rotations_at(frequency, positions)
-
-    def _rotations(self, positions: NDArray[np.intp], n_seen: int) -> tuple[Rotations | None, ...]:
-        """For each layer the rotations at `positions`, made once for all layers that rotate alike."""
-        made = {rope: self._turns(rope, positions, n_seen) for rope in self._frequencies}
-        for rope, turns in made.items():
-            if rope.attention_factor != 1:
-                turns *= np.float32(rope.attention_factor)
-        return tuple(None if rope is None else made[rope] for rope in self.config.ropes)
+        return self._turning.span(start, stop, rope)
 
     def _most_at_once(self, cache: KVCache, asked: int | None) -> int | None:
         """How many tokens to read at once if that is given: all with a trace, one where a cache goes by attention."""
@@ -238,7 +220,7 @@ class Llama:
     def _read(self, token_ids: Sequence[int], cache: KVCache, end: int, trace: "Trace | None") -> Array:
         """The residual stream after the last block, [T, D]; `end` is where the whole text will end."""
         positions: NDArray[np.intp] = np.arange(cache.length, cache.length + len(token_ids))
-        step = Step(self.config, cache, self._rotations(positions, end))
+        step = Step(self.config, cache, self._turning.by_layer(positions, end))
         x_BTD = self._embed(token_ids, positions)[None]
         if trace is not None:
             trace.begin(self.config, cache.length)
@@ -272,7 +254,3 @@ class Llama:
         if min(token_ids) < 0 or max(token_ids) >= self.config.vocab_size:
             worst = next(i for i in token_ids if not 0 <= i < self.config.vocab_size)
             raise UsageError(f"token id {worst} is outside the model's vocabulary of {self.config.vocab_size}")
-
-
-def _turner(rotations: Rotations) -> Callable[[Array], Array]:
-    return lambda keys: rotate(np.ascontiguousarray(keys), rotations)

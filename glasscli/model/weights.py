@@ -30,7 +30,7 @@ class BlockWeights:
     attn_norm: Norm | None
     qkv: Array  # [D, (H + 2K)·E]
     qkv_bias: Array | None
-    q_norm: Array | None  # [E], or [H·E] where all heads are normed at once
+    q_norm: Array | None  # [E], [H·E] where all heads are normed at once, [H, 1, E] where each head has its own
     k_norm: Array | None
     out: Array  # [H·E, D]
     out_bias: Array | None
@@ -102,6 +102,7 @@ class _Block:
     def __init__(self, config: ModelConfig, tensors: Mapping[str, Array], layer: int | None) -> None:
         self.config, self.tensors, self.layer = config, tensors, layer
         self.parts: dict[str, Array] = {}  # of tensors that hold several, until they are asked for
+        self.norms: dict[str, Norm] = {}  # by name: two places may share one
 
     def __call__(self, role: str) -> Array:
         """A tensor with a row an output, whether or not it stands alone in the file."""
@@ -129,14 +130,28 @@ class _Block:
 
     def norm(self, role: str) -> Norm:
         row = self.config.architecture
-        weight = self(role)
-        if row.norm_offset:
-            weight = weight + np.float32(row.norm_offset)
-        centred = row.norm == "layer"
-        return Norm(weight, self(f"{role}.bias") if centred else None, centred)
+        name = row.names[role]
+        if name not in self.norms:
+            weight = self(role)
+            if row.norm_offset:
+                weight = weight + np.float32(row.norm_offset)
+            centred = row.norm == "layer"
+            self.norms[name] = Norm(weight, self(f"{role}.bias") if centred else None, centred)
+        return self.norms[name]
 
     def norm_or_none(self, role: str) -> Norm | None:
         return self.norm(role) if role in self.config.architecture.norms else None
+
+    def head_norm(self, role: str, n_heads: int) -> Array | None:
+        """The weight of the norm of queries or keys, if there is one."""
+        row, width = self.config.architecture, self.config.head_dim
+        if not row.qk_norm:
+            return None
+        if row.qk_norm != "each":
+            return self.in_pairs(role) + np.float32(row.norm_offset)
+        names = [tensor_name(self.config, role, self.layer, head) for head in range(n_heads)]
+        order = pair_order(width, self.config.rotary_dim)
+        return np.stack([self.tensors[name] for name in names])[:, None, order]
 
     def in_pairs(self, role: str) -> Array:
         """Rows of heads, [heads·E, D] or a vector [heads·E], with the coordinates of each pair side by side."""
@@ -160,14 +175,13 @@ def _load_block(config: ModelConfig, tensors: Mapping[str, Array], layer: int, r
         parts = [block.in_pairs(f"{role}.bias") if role in "qk" else block(f"{role}.bias") for role in roles if there]
         return np.concatenate(parts) if parts else None
 
-    normed, offset = config.architecture.qk_norm, np.float32(config.architecture.norm_offset)
     into_mlp = ("gate", "up") if config.architecture.gated else ("up",)
     return BlockWeights(
         attn_norm=block.norm_or_none("attn_norm"),
         qkv=fuse(block.in_pairs("q"), block.in_pairs("k"), block("v")),
         qkv_bias=bias(config.qkv_bias, "q", "k", "v"),
-        q_norm=block.in_pairs("q_norm") + offset if normed else None,
-        k_norm=block.in_pairs("k_norm") + offset if normed else None,
+        q_norm=block.head_norm("q_norm", config.n_heads),
+        k_norm=block.head_norm("k_norm", config.n_kv_heads),
         out=fuse(block("out")),
         out_bias=bias(config.out_bias, "out"),
         attn_post_norm=block.norm_or_none("attn_post_norm"),

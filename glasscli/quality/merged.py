@@ -60,9 +60,9 @@ def _check(config: ModelConfig, n_kv_heads: int) -> None:
             f"{config.n_kv_heads} key/value heads can't be merged into {n_kv_heads} groups of the same size",
             "num_key_value_heads",
         )
-    if config.architecture.qk_norm == "all" and n_kv_heads != config.n_kv_heads:
+    if config.architecture.heads_differ and n_kv_heads != config.n_kv_heads:
         raise ConfigError(
-            "keys are normed over all heads at once, with a weight for each: their heads can't be merged",
+            "keys are normed with weights of their own for each head: their heads can't be merged",
             "num_key_value_heads",
         )
 

@@ -61,7 +61,7 @@ def usual_apart(config: ModelConfig, context: int) -> list[CacheChoice]:
 
 def fewer_heads(config: ModelConfig) -> int | None:
     """The most key/value heads that neighbours can be merged into, None where there is one already."""
-    if config.architecture.qk_norm == "all":
+    if config.architecture.heads_differ:
         return None
     return next((n for n in range(config.n_kv_heads - 1, 0, -1) if config.n_kv_heads % n == 0), None)
 

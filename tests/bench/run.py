@@ -1,6 +1,7 @@
-"""Speed beside every peer that is installed. `python tests/bench/run.py [QUESTION…]`; `make bench` asks them all.
+"""Speed beside every peer that is installed: `python tests/bench/run.py [QUESTION…] [FILE.gguf…]`. No question: all.
 
-One process, one thread, the same weights in float32 for every engine. Nothing here passes or fails.
+One process, one thread, the same weights in float32 for every engine; GGUF files as they are. Nothing here passes or
+fails.
 """
 
 import os
@@ -10,23 +11,30 @@ from pathlib import Path
 
 from machine import ONE_THREAD, describe
 
-QUESTIONS = ("decode", "prefill", "context", "batch", "startup")
+QUESTIONS = ("decode", "prefill", "context", "batch", "startup", "packed")
+ALONE = {"startup", "packed"}  # asked of processes of their own
 
 
 def main(asked: list[str]) -> int:
-    """Answer the questions `asked`, or all."""
+    """Answer the questions `asked`, or all; "packed" is about the files that are named among them."""
+    files, asked = [Path(word) for word in asked if word.endswith(".gguf")], [w for w in asked if w[-5:] != ".gguf"]
     if unknown := set(asked) - set(QUESTIONS):
         print(f"no question {', '.join(sorted(unknown))}; there are {', '.join(QUESTIONS)}", file=sys.stderr)
         return 2
     asked = asked or list(QUESTIONS)
     print(describe(), flush=True)
     with tempfile.TemporaryDirectory() as scratch:
-        if set(asked) - {"startup"}:
+        if set(asked) - ALONE:
             ask_engines(asked, Path(scratch) / "model")
     if "startup" in asked:
         from startup import startup
 
         say(startup())
+    if "packed" in asked:
+        from packed import HOW, packed
+
+        for text in map(packed, files) if files else [HOW]:
+            say(text)
     return 0
 
 

@@ -58,7 +58,7 @@ def test_what_an_engine_cannot_do_is_refused_by_name(asked: dict[str, Any], fiel
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"engine": "ollama"}, "no engine"),
+        ({"engine": "exllama"}, "no engine"),
         ({"swa_full": True}, "llama.cpp, not of logical"),
         ({"engine": "llama.cpp", "block_size": 16}, "not of llama.cpp"),
         ({"engine": "llama.cpp", "n_seq_max": 2, "batch": 3}, "fewer than the 3"),

@@ -19,11 +19,11 @@ ALL = {"engine": "vllm", "mamba_cache_mode": "all"}
 def test_a_page_as_it_was_logged() -> None:
     """vllm-project/vllm#54504: 4,224 tokens with an fp8 cache, 33 chunks of 128; the state alone would fit 4,168."""
     budget = sized(layout(NANO, "vllm"), 3 * 4224 + 1, k_dtype="fp8", **ALL)
-    assert any("pages of 4224 tokens" in note for note in budget.notes)
+    assert any("pages of 4,224 tokens" in note for note in budget.notes)
     assert line(budget, "full") == 6 * 4 * 4224 * 512
     assert line(budget, "mamba2") == 23 * 4 * 4224 * 512
     plain = sized(layout(NANO, "vllm"), 3 * 4224 + 1, k_dtype="fp8", engine="vllm")
-    assert any("pages of 4176 tokens" in note for note in plain.notes)
+    assert any("pages of 4,176 tokens" in note for note in plain.notes)
 
 
 def test_another_step_can_be_asked_for() -> None:

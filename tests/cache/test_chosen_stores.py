@@ -173,7 +173,7 @@ def test_a_gap_is_closed_with_keys_turned_and_packed_anew(spec: str) -> None:
     _, k, v = rows(64)
     store, other = store_of(spec, 64), store_of(spec, 64)
     store.update(k[None], v[None], (0,))
-    keys, values, _, _ = store.held(0, TOKENS)
+    keys, values, *_ = store.held(0, TOKENS)
     store.forget(4, 30, TOKENS, lambda x: turn_by(x, -30))
     kept = np.r_[0:4, 34:TOKENS]
     turned = keys[:, :, kept].copy()

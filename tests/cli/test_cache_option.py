@@ -59,7 +59,7 @@ def test_forms_that_are_none_are_refused(command: str, spec: str, says: str) -> 
         (["dump-attn", "--cache", "kv-heads=3"], 1, "can't be merged into 3 groups"),
         (["dump-attn", "--cache", "q8_0", "--heads"], 2, "--cache and --heads are different screens"),
         (["dump-attn", "--cache", "q8_0", "--step", "q"], 2, "--step says nothing about --cache"),
-        (["dump-attn", "--cache", "q8_0", "-o", "a.html"], 2, "go into .npz .safetensors .json"),
+        (["dump-attn", "--cache", "q8_0", "-o", "a.html"], 2, "goes into .json .npz .safetensors"),
         (["dump-attn", "--cache", "q8_0", "--json", "--names", "hf"], 2, "--names says nothing about --cache"),
     ],
 )

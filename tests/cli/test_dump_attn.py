@@ -132,7 +132,22 @@ def test_a_pipe_gets_all_columns_and_a_terminal_a_count_of_the_rest() -> None:
 @pytest.mark.parametrize(("rows", "positions"), [("last", [14]), ("3", [3]), ("4:7", [4, 5, 6]), ("12:", [12, 13, 14])])
 def test_rows_are_picked(rows: str, positions: list[int]) -> None:
     out = dump_attn("--step", "mask", "--rows", rows, PROMPT).out
-    assert [int(n) for n in re.findall(r"^ +\S +(\d+) [ 01]+$", out, re.MULTILINE)] == positions
+    assert [int(n) for n in re.findall(r"^ +\S +(\d+) [ 0−∞]+$", out, re.MULTILINE)] == positions
+
+
+def test_the_mask_is_what_is_added_and_the_sums_are_what_softmax_reads() -> None:
+    out = dump_attn("--step", "mask", "--head", "2", "abcd").out
+    added, sums = out.split("S + M: scores + mask, what softmax reads")
+    assert "0: may look" in added
+    rows = re.findall(r"^ [abcd] \d((?: +(?:0|−∞)){4})$", added, re.MULTILINE)
+    assert [row.split() for row in rows] == [["0"] * (i + 1) + ["−∞"] * (3 - i) for i in range(4)]
+    summed = [
+        [float(cell.replace("−∞", "-inf")) for cell in row.split()]
+        for row in re.findall(r"^ [abcd] \d((?: +(?:-?\d+\.\d\d|−∞)){4})$", sums, re.MULTILINE)
+    ]
+    weights = np.exp(summed) / np.exp(summed).sum(axis=1, keepdims=True)  # softmax, written out
+    pattern = tiny_dump(prompt="abcd").layers[0].pattern_HTS[2]
+    np.testing.assert_allclose(weights, pattern, atol=0.01)
 
 
 def test_decode_equals_the_last_row_and_says_so() -> None:
@@ -210,8 +225,14 @@ def test_heads_are_sorted_by_induction_on_the_probe() -> None:
     assert "24 random tokens, twice; mean of 32 draws (seed 0)" in out
 
 
-def test_explain_tells_each_step_with_its_line_of_code() -> None:
-    out = dump_attn("--explain", PROMPT).out
+def test_explain_adds_each_step_with_its_line_of_code_and_what_is_measured() -> None:
+    out, page = dump_attn("--explain", PROMPT).out, dump_attn(PROMPT).out
+    assert out.startswith(page)  # nothing is taken away for it
+    for more in (["--decode"], ["--new", "3"], ["--head", "1"]):
+        assert dump_attn(*more, "--explain", PROMPT).out.startswith(dump_attn(*more, PROMPT).out)
+    for name in ("sink", "prev", "self", "dup", "induct", "reach"):
+        assert re.search(rf"^    {name} +[A-Z]", out, re.MULTILINE)
+        assert re.search(rf"^ .*\b{name}: [a-z]", page, re.MULTILINE)
     for name in STEPS:
         assert re.search(rf"^ ?\d+  {name} = ", out, re.MULTILINE)
     lines = re.findall(r"^    (glasscli/\S+\.py):(\d+)  ", out, re.MULTILINE)

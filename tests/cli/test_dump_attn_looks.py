@@ -30,11 +30,13 @@ SCREENS = {
     "jacobian": ["--step", "jacobian"],
     "no-mask": ["--what-if", "no-mask"],
     "no-scale": ["--what-if", "no-scale"],
+    "weighted": ["--weighted"],
+    "cell": ["--cell", "9,4", "--head", "1"],
     "heads": ["--heads"],
     "explain": ["--explain"],
     "blocked": ["--blocked", "--all"],
 }
-TEXTS = {"plain": PROMPT, "long": "the dog and the cat " * 8, "hostile": HOSTILE}
+TEXTS = {"plain": PROMPT, "long": "the dog and the cat " * 7 + "the dog and the cat", "hostile": HOSTILE}
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -1,5 +1,6 @@
 """`glass dump-attn`: what is refused and in which words, JSON, files."""
 
+import csv
 import re
 import shlex
 import subprocess
@@ -12,6 +13,7 @@ from helpers.dump_cases import PROMPT, STEPS, tiny_dump, write_folder
 from helpers.in_process import dump_attn, glass
 from helpers.strict_json import strict
 from helpers.terminal import environment
+from safetensors import safe_open
 
 REFUSED = {
     "--layer 9": "--layer 9: this model has layers 0–2.",
@@ -24,7 +26,7 @@ REFUSED = {
     "--step k --head 3": "--head 3: step k has 2 KV heads (0–1). Query head 3 reads KV head 1: --head 1.",
     "--step cache --head 2": "--head 2: step cache has 2 KV heads (0–1). Query head 2 reads KV head 1: --head 1.",
     "--step k --head 9": "--head 9: step k has 2 KV heads (0–1).",
-    "--step mask --head 1": "--head 1: step mask is the same for all heads.",
+    "--step out --head 1": "--head 1: step out is the same for all heads.",
     "--step values": "no step 'values'. Steps of attention: q, k, v, q_norm, k_norm, rope_q, rope_k, cache, scores, ",
     "--step q_norm": "this llama model has no step 'q_norm'. Steps of attention: q, k, v, rope_q, rope_k, cache, ",
     "--rows 15": "--rows 15: there are positions 0–14.",
@@ -34,16 +36,28 @@ REFUSED = {
     "--new 3 --rows 2": "--rows 2: there are positions 14–16.",
     "--seed 1": "--seed draws new tokens: give --new N too.",
     "--heads --explain": "--heads and --explain are different screens. Give one of them.",
-    "--heads --layer 1": "--layer says nothing about --heads.",
-    "--what-if no-mask --decode": "--decode says nothing about --what-if.",
+    "--heads --layer 1": "--layer says nothing about --heads: it is of all layers and the whole prompt.",
+    "--what-if no-mask --decode": "--decode says nothing about --what-if: the mask hides nothing from the newest",
+    "--what-if no-mask --new 2": "--new says nothing about --what-if: the mask hides nothing from the newest",
+    "--what-if no-mask --json --names hf": "--names says nothing about --what-if: those are for the steps of a layer",
     "--names tl": "--names tl is for files and --json: add -o FILE.npz or --json.",
     "--json --head 1": "--head picks what a screen shows; files and JSON hold all heads. Leave it out.",
     "-o x.txt": "x.txt ends in .txt. Endings: .npz .safetensors .json .csv .svg .html.",
     "-o nowhere/x.npz": "nowhere/x.npz: there is no folder",
     "-o x.csv --names hf": "hf names are for .npz .safetensors .json, not for .csv.",
-    "--explain -o x.npz": "-o x.npz says nothing about --explain.",
-    "--explain --step softmax": "--step says nothing about --explain.",
-    "--heads --scale log": "--scale log says nothing about --heads.",
+    "--explain -o x.npz": "-o x.npz: --explain goes into .json, or to stdout with --json.",
+    "--heads -o x.svg": "-o x.svg: --heads goes into .json .csv .npz, or to stdout with --json.",
+    "--blocked -o x.npz": "-o x.npz: --blocked measures memory on a screen only. Leave it out.",
+    "--blocked --json": "--json: --blocked measures memory on a screen only. Leave it out.",
+    "--explain --step softmax": "--step says nothing about --explain: each is a screen of its own.",
+    "--heads --scale log": "--scale log says nothing about --heads: it shades no map.",
+    "--cell 3,2": "--cell is a score of one head: give --head H too.",
+    "--cell 3 --head 1": "--cell 3: expected the positions of a query and a key, such as 8,5.",
+    "--cell 3,x --head 1": "--cell 3,x: expected the positions of a query and a key, such as 8,5.",
+    "--cell 15,0 --head 1": "there is no query at position 15: those are 0 to 14",
+    "--cell 3,15 --head 1": "there is no key at position 15: those are 0 to 14",
+    "--new 3 --cell 14,15 --head 1": "there was no key at position 15 yet when the query at 14 was computed",
+    "--cell 3,2 --weighted": "--weighted and --cell are different screens. Give one of them.",
     "--step jacobian,q": "--step jacobian is a screen of its own. Leave the other steps out.",
     "--step jacobian --rows 2:5": "--rows 2:5: a Jacobian is that of one row. Give its position, or last.",
 }
@@ -110,7 +124,13 @@ def test_json_is_strict_and_holds_every_step() -> None:
     assert all(value is None for value in np.array(layer["scores"]["data"], object)[0][hidden])
 
 
-@pytest.mark.parametrize("options", ["--what-if no-scale", "--step jacobian --rows 4", "--heads", "--explain"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--what-if no-scale", "--step jacobian --rows 4", "--heads", "--explain", "--overview", "--weighted",
+        "--cell 4,2 --head 0",
+    ],
+)  # fmt: skip
 def test_every_screen_has_a_json_document(options: str) -> None:
     ran = dump_attn("--json", *options.split(), PROMPT)
     assert ran.code == 0
@@ -171,6 +191,72 @@ def test_files_are_written_and_said(tmp_path: Path, ending: str) -> None:
     assert path.stat().st_size > 1000
     assert list(tmp_path.iterdir()) == [path]
     assert dump_attn("-o", str(path), "-q", PROMPT).err == ""
+
+
+VIEWS = ["--step jacobian --rows 4", "--what-if no-mask", "--weighted", "--cell 4,2 --head 0,1", "--heads"]
+
+
+def _numbers(value: object, name: str = "") -> dict[str, object]:
+    """Every array of a JSON document by the end of its path."""
+    if isinstance(value, dict):
+        if set(value) == {"shape", "data"}:
+            return {name: np.array(value["data"], float)}
+        return {k: v for key, part in value.items() for k, v in _numbers(part, key).items()}
+    return {k: v for part in value for k, v in _numbers(part, name).items()} if isinstance(value, list) else {}
+
+
+@pytest.mark.parametrize("options", VIEWS)
+def test_what_a_screen_of_its_own_prints_as_json_goes_into_files(options: str, tmp_path: Path) -> None:
+    printed = strict(dump_attn("--json", *options.split(), PROMPT).out)
+    written = tmp_path / "view.json"
+    ran = dump_attn("-o", str(written), *options.split(), PROMPT)
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.startswith(f"glass: wrote {written}: ")
+    assert strict(written.read_text()) == printed
+    binary = tmp_path / "view.npz"
+    assert dump_attn("-o", str(binary), *options.split(), PROMPT, "-q").err == ""
+    arrays = np.load(binary)
+    about = strict(str(arrays["metadata"]))
+    assert (about["schema"], about["prompt"]) == (printed["schema"], PROMPT)
+    if options == "--heads":
+        assert arrays["layer"].tolist() == [entry["layer"] for entry in printed["heads"]]
+        assert arrays["probe.induct"].tolist() == [entry["probe"]["induct"] for entry in printed["heads"]]
+        assert arrays["role"].tolist() == [entry["role"] or "" for entry in printed["heads"]]
+        return
+    expected = _numbers(printed)
+    assert {name.split(".")[-1] for name in arrays if name != "metadata"} == set(expected)
+    last = {name.split(".")[-1]: arrays[name] for name in arrays if name != "metadata"}
+    for name, values in expected.items():
+        np.testing.assert_allclose(last[name], values, rtol=1e-8)
+
+
+def test_a_view_in_safetensors_has_its_arrays_and_the_rest_as_metadata(tmp_path: Path) -> None:
+    path = tmp_path / "cell.safetensors"
+    dump_attn("-o", str(path), "--cell", "4,2", "--head", "0,1", "--layer", "1", PROMPT)
+    with safe_open(path, "numpy") as file:
+        assert {"L1.H0.terms", "L1.H1.terms"} <= set(file.keys())
+        assert strict(file.metadata()["schema"]) == "glass.cell/1"
+        entries = strict(file.metadata()["layers"])
+        for entry in entries:
+            terms = file.get_tensor(f"L1.H{entry['head']}.terms")
+            assert entry["score"] == pytest.approx(terms.sum(), abs=1e-5)
+
+
+def test_a_table_of_heads_as_csv_has_a_row_a_head(tmp_path: Path) -> None:
+    path = tmp_path / "heads.csv"
+    dump_attn("-o", str(path), "--heads", PROMPT)
+    rows = list(csv.DictReader(path.open()))
+    printed = strict(dump_attn("--json", "--heads", PROMPT).out)["heads"]
+    assert [float(row["text.prev"]) for row in rows] == [entry["text"]["prev"] for entry in printed]
+
+
+def test_a_prompt_that_looks_like_a_selector_is_said_to_be_read_as_text() -> None:
+    for prompt in ("1", "0,2", "4:8", "last"):
+        ran = dump_attn("--heads", prompt)
+        assert ran.code == 0
+        assert f"glass: the text that is read is {prompt}. To pick a head or a layer: --head, --layer\n" in ran.err
+    assert dump_attn("--heads", "1", "-q").err == ""
+    assert dump_attn("--heads", "1 cat").err == dump_attn("--heads", "-", stdin=b"1").err == ""
 
 
 def test_files_take_steps_and_names(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_a_signal_in_an_export_leaves_the_old_file_alone(
 
 
 def test_an_ignored_hang_up_stays_ignored(tiny_model_folder: Path, tmp_path: Path) -> None:
-    args = [*GLASS, "dump-attn", "-m", str(tiny_model_folder), "-o", str(tmp_path / "a.npz"), "The cat. " * 40]
+    args = [*GLASS, "dump-attn", "-m", str(tiny_model_folder), "-o", str(tmp_path / "a.npz"), " The cat." * 40]
     run = subprocess.Popen(
         args, stderr=subprocess.PIPE, env=environment(), preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
     )

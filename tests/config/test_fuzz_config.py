@@ -52,10 +52,14 @@ ROPE_FIELDS = ["rope_type", "rope_theta", "factor", "low_freq_factor", "partial_
 
 
 def meaning(config: dict[str, Any]) -> dict[str, Any]:
-    """The settings that a config.json stands for, read as transformers' LlamaConfig reads it."""
+    """The settings that a config.json stands for, read as transformers' LlamaConfig reads it.
+
+    But for the head: where nothing is said and the file has none, it is the embedding, as llama.cpp has it.
+    """
     given = {key: value for key, value in config.items() if value is not None}
     full = {**DEFAULTS, **given}
     full.setdefault("num_key_value_heads", full["num_attention_heads"])
+    full["tie_word_embeddings"] = given.get("tie_word_embeddings", "lm_head.weight" not in WEIGHTS)
     full.setdefault("head_dim", full["hidden_size"] // full["num_attention_heads"])
     rope = {key: value for key, value in full["rope_parameters"].items() if value is not None}
     theta = full.get("rope_theta", 10000.0)

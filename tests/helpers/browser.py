@@ -3,6 +3,7 @@
 No package needed: commands are JSON texts that end in a zero byte, on file descriptors 3 and 4.
 """
 
+import base64
 import json
 import os
 import select
@@ -25,9 +26,11 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-features=IsolateSandboxedIframes",  # a frame in a process of its own would be a page of its own here
     "--remote-debugging-pipe",
 )
-KEYS = {"ArrowUp": 38, "ArrowDown": 40, "ArrowLeft": 37, "ArrowRight": 39, "PageUp": 33, "PageDown": 34}
+KEYS = {"ArrowUp": 38, "ArrowDown": 40, "ArrowLeft": 37, "ArrowRight": 39, "PageUp": 33, "PageDown": 34, "Enter": 13,
+        "Escape": 27, "Tab": 9, "Home": 36, "End": 35}  # fmt: skip
 
 
 def find_browser() -> str:
@@ -97,15 +100,22 @@ class Browser:
         self.events.clear()
         self._load(path.as_uri() + fragment)
 
-    def ask(self, expression: str) -> Any:
-        """The value of a JavaScript expression."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+    def ask(self, expression: str, *, wait: bool = False) -> Any:
+        """The value of a JavaScript expression; with `wait` what its promise comes to."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=wait)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
     def text(self, selector: str) -> str:
         """The text of an element."""
         return self.ask(f"document.querySelector({json.dumps(selector)}).textContent")
+
+    def frame_text(self) -> str:
+        """The text of the document in the page's only frame."""
+        (frame,) = self.call("Page.getFrameTree")["frameTree"]["childFrames"]
+        world = self.call("Page.createIsolatedWorld", frameId=frame["frame"]["id"])["executionContextId"]
+        asked = self.call("Runtime.evaluate", expression="document.body.innerText", contextId=world)
+        return asked["result"]["value"]
 
     def press(self, key: str) -> None:
         """Press and release a key."""
@@ -116,6 +126,26 @@ class Browser:
         """Move the mouse there."""
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
+    def click(self, selector: str) -> None:
+        """Press the mouse on the middle of an element."""
+        x, y = self._middle(selector)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def hover(self, selector: str) -> None:
+        """Move the mouse to the middle of an element."""
+        self.point(*self._middle(selector))
+
+    def tap(self, selector: str) -> None:
+        """Touch the middle of an element with a finger."""
+        x, y = self._middle(selector)
+        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+    def picture(self) -> bytes:
+        """What is on the screen, as PNG."""
+        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+
     def complaints(self) -> list[str]:
         """Errors the page reported: exceptions, blocked content, messages."""
         kinds = ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled")
@@ -125,6 +155,13 @@ class Browser:
         """Addresses the page asked for."""
         sent = [event for event in self.events if event.get("method") == "Network.requestWillBeSent"]
         return [event["params"]["request"]["url"] for event in sent]
+
+    def _middle(self, selector: str) -> list[float]:
+        found = f"document.querySelector({json.dumps(selector)})"
+        self.ask(f"{found}.scrollIntoView({{block: 'nearest'}})")
+        return self.ask(
+            f"(() => {{ const b = {found}.getClientRects()[0]; return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
+        )
 
     def _load(self, url: str) -> None:
         before = len(self.events)

@@ -106,6 +106,18 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "stablelm-half": small(
         "stablelm", head_dim=None, hidden_size=64, rope_parameters={**PLAIN, "partial_rotary_factor": 0.5},
     ),
+    "stablelm-head-norms": small(
+        "stablelm", head_dim=None, hidden_size=64, qk_layernorm=True, tie_word_embeddings=True,
+        rope_parameters={**LINEAR, "partial_rotary_factor": 0.75},
+    ),
+    "stablelm-parallel": small(
+        "stablelm", head_dim=None, hidden_size=64, num_key_value_heads=4, use_parallel_residual=True,
+        rope_parameters={**YARN, "partial_rotary_factor": 1.0},
+    ),
+    "stablelm-2-12b": small(
+        "stablelm", head_dim=None, hidden_size=64, num_key_value_heads=1, qk_layernorm=True, use_parallel_residual=True,
+        use_qkv_bias=True, layer_norm_eps=1e-3,
+    ),
     "gpt_neox": small("gpt_neox", head_dim=None, hidden_size=64, num_key_value_heads=None),
     "gpt_neox-one-after-another": small(
         "gpt_neox", head_dim=None, num_key_value_heads=None, use_parallel_residual=False, attention_bias=False,

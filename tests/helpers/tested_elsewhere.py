@@ -35,10 +35,16 @@ ELSEWHERE = (
         "three files of one engine's rules, compared with sizes that it logged",
         ("budget/engines/vllm/groups", "budget/engines/vllm/rules"),
     ),
+    Elsewhere("budget/test_sglang.py", "its settings and its command", ("budget/engines/sglang/serve",)),
     Elsewhere(
         "inspect/test_stream_steps.py",
         "the steps around attention with what is true of them, on every family",
-        ("inspect/overview", "inspect/step_info", "inspect/stream_checks"),
+        ("inspect/outside", "inspect/overview", "inspect/step_info", "inspect/stream_checks"),
+    ),
+    Elsewhere(
+        "generation/test_chat.py",
+        "a prompt made of templates as files hold them, turns and a sandbox",
+        ("checkpoint/chat_files", "generation/messages", "generation/sandbox"),
     ),
     Elsewhere(
         "lesson/test_chapters.py",
@@ -147,7 +153,12 @@ ELSEWHERE = (
         ("generation/continuation", "generation/loop", "generation/nan_report"),
     ),
     Elsewhere(
-        "inspect/test_dump.py", "the steps of one dump and what is checked of them", ("inspect/checks", "inspect/steps")
+        "inspect/test_dump.py",
+        "the steps of one dump and what is checked of them; the parts that it was split into",
+        ("inspect/checks", "inspect/finite", "inspect/steps", "inspect/tokens", "inspect/trace_size"),
+    ),
+    Elsewhere(
+        "cli/test_dump_attn_weighted.py", "what a view tells, also as a file", ("export/view", "inspect/weighted")
     ),
     Elsewhere("inspect/test_family_steps.py", "the steps of each architecture", ("inspect/step_forms",)),
     Elsewhere("inspect/test_head_roles.py", "what heads are measured on", ("inspect/probes",)),
@@ -174,4 +185,19 @@ ELSEWHERE = (
         ("tokenizer/gguf", "tokenizer/pre_tokenizers", "tokenizer/scores"),
     ),
     Elsewhere("cli/test_tokenize.py", "a text's tokens are what the screen shows", ("tokenizer/tokenized",)),
+    Elsewhere(
+        "quality/test_parts.py",
+        "what takes a cache apart, beside the same masks put on by hand",
+        ("cache/one_head", "quality/by"),
+    ),
+    Elsewhere(
+        "quality/test_verdict.py",
+        "the caches that are tried are told together with what is said of them",
+        ("quality/usual",),
+    ),
+    Elsewhere(
+        "cli/test_kv_quality.py",
+        "the picture that the command draws, read back as XML",
+        ("export/quality_svg",),
+    ),
 )

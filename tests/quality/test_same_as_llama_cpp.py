@@ -15,6 +15,7 @@ from glasscli.arrays import Array
 from glasscli.cache.choice_text import parse_choice
 from glasscli.quality.divergence import kl_divergence
 
+PACKED = json.loads((Path(__file__).parent / "gguf_divergence.json").read_text("utf-8"))["files"]
 DATA = json.loads((Path(__file__).parent / "llama_cpp_divergence.json").read_text())
 SHIPPED = DATA["shipped"]
 HALF = slice(DATA["context"] // 2 - 1, -1)
@@ -57,3 +58,18 @@ def test_so_did_a_model_whose_heads_are_rotated() -> None:
     for spec in ("q5_1", "q5_0", "q4_1", "q4_0"):
         assert all(found[f"{spec},norot"] > 1.5 * found[spec] for found in (theirs, ours)), spec
     assert max(theirs["q8_0"], ours["q8_0"]) < 5e-4
+
+
+@pytest.mark.parametrize("file", PACKED)
+def test_packed_weights_are_what_llama_cpp_computes_in_float32(file: str) -> None:
+    """As `make_gguf_divergence.py` found: what parts the two is what llama.cpp rounds on packed weights."""
+    found, klds = PACKED[file], PACKED[file]["mean_kld"]
+    assert found["positions"] >= 1000
+    for pair in ("glass ‖ llama.cpp float32", "llama.cpp float32 ‖ glass"):
+        assert klds[pair] < 1e-6
+    for pair, own in (
+        ("llama.cpp packed ‖ glass", "llama.cpp packed ‖ llama.cpp float32"),
+        ("glass ‖ llama.cpp packed", "llama.cpp float32 ‖ llama.cpp packed"),
+    ):
+        assert klds[own] > 1e-3
+        assert klds[pair] == pytest.approx(klds[own], rel=0.02)

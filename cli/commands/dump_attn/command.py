@@ -2,6 +2,7 @@
 
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.commands.dump_attn.options import Options
+from glasscli.cli.commands.dump_attn.together import check_together
 from glasscli.cli.interrupts import tidy_end
 
 EPILOG = """\
@@ -9,8 +10,9 @@ Weights are shaded: . below .05, then .05 .2 .4 .7 and more; blank is masked. Me
 those of a head that ignores content. Long maps are pooled by maximum, and say so.
 
 Files: .npz and .safetensors hold L2.q … L2.out; .json is strict, masked scores are null; .csv has a line a number
-(scores and softmax unless --step says others); .svg and .html are pages that need nothing else. A file is complete
-or not there; one that exists is replaced.
+(scores and softmax unless --step says others); .svg and .html are pages that need nothing else. Other screens write
+their own numbers, what --json prints, to .json, .npz or .safetensors (--heads to .csv too). A file is complete or not
+there; one that exists is replaced.
 
 \b
 Examples:
@@ -19,14 +21,16 @@ Examples:
   glass dump-attn --decode --head 3 "The cat saw the dog. The cat"
   glass dump-attn --new 8 "Once upon a time"
   glass dump-attn --layer 0 --cache sinks=1+window=3
+  glass dump-attn --layer 3 --weighted
+  glass dump-attn --layer 3 --head 2 --cell 8,5
   glass dump-attn --heads
-  glass dump-attn --all -o attention.html
+  glass dump-attn --new 8 -o attention.html
 """
 
 
 def run(options: Options) -> int:
     """Show the layer, or write it to a file; the exit code."""
-    options.check()
+    check_together(options)
     pin_threads(options.model, options.quiet)
     from glasscli.cli.commands.dump_attn.run import run_dump
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from glasscli.cli.commands.dump_attn.figures import percent, reach, share
+from glasscli.cli.commands.dump_attn.measures import measure_glossary, measure_legend
 from glasscli.cli.page.page import Line, Page, Span
 from glasscli.cli.page.style import ACCENT, BAD, DIM, HEAD, tint
 from glasscli.inspect.checks import Check, check_layer
@@ -39,7 +40,7 @@ def heads_screen(page: Page, census: Census) -> list[Line]:
     head += [[], *page.listed(title, "  ", HEAD)]
     left = len(census.reports) - len(reports)
     more = [[(f" … {left} more heads (all of them in a pipe, or with --json)", DIM)]] if left else []
-    return [*head, [], *lines, *more, [], *_evidence(page, census)]
+    return [*head, [], *lines, *more, *measure_legend(page), [], *_evidence(page, census)]
 
 
 def _row(report: HeadReport) -> list[Span]:
@@ -90,7 +91,7 @@ def _evidence(page: Page, census: Census) -> list[Line]:
 
 
 def explain_screen(page: Page, dump: Dump, trace: LayerTrace) -> list[Line]:
-    """Each step with its equation, two sentences, what was found to be true, and the line of code."""
+    """Each step with its equation, two sentences, what was found true, and the line of code; then the measures."""
     checks = check_layer(trace, dump.config)
     lines: list[Line] = []
     for number, (name, step) in enumerate(steps_of(dump.config, trace.layer).items(), 1):
@@ -101,7 +102,7 @@ def explain_screen(page: Page, dump: Dump, trace: LayerTrace) -> list[Line]:
         lines += _found(page, checks.get(name))
         file, line_number, code = source_line(step)
         lines += page.wrap(f"{file}:{line_number}  {code}", "      ", DIM, first="    ")
-    return lines
+    return [*lines, [], *measure_glossary(page)]
 
 
 def _found(page: Page, check: Check | None) -> list[Line]:

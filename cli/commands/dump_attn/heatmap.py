@@ -42,17 +42,20 @@ class _Plan:
     label: int
 
 
-def heatmaps(page: Page, maps: Sequence[Map], labels: Sequence[str], start: int, log: bool = False) -> list[Line]:
+def heatmaps(
+    page: Page, maps: Sequence[Map], labels: Sequence[str], start: int, log: bool = False, name: str = "softmax"
+) -> list[Line]:
     """All `maps`, side by side as far as they fit, under a legend.
 
     Args:
         labels: tokens of the keys; query i is key `start + i`.
         log: shade by powers of ten, to see weights that a strong one hides.
+        name: what is shaded.
     """
     n_rows, n_columns = maps[0].pattern_TS.shape
     plan = _plan(page, len(maps), n_rows, n_columns, max((cells(label) for label in labels[start:]), default=0))
     scale = LOG_WEIGHT if log else WEIGHT
-    lines = _legend(page, plan, scale, labels)
+    lines = _legend(page, plan, scale, labels, name)
     pooled = [max_pool(m.pattern_TS, m.mask_TS, plan.pool_rows, plan.pool_columns) for m in maps]
     for first in range(0, len(maps), plan.across):
         if first:
@@ -95,13 +98,13 @@ def _even(n_maps: int, across: int) -> int:
     return -(-n_maps // n_bands)
 
 
-def _legend(page: Page, plan: _Plan, scale: Scale, labels: Sequence[str]) -> list[Line]:
+def _legend(page: Page, plan: _Plan, scale: Scale, labels: Sequence[str], name: str) -> list[Line]:
     bounds = [f"{bound:g}".lstrip("0") for bound in scale.bounds]
     names = [f"<{bounds[0]}", *bounds]
-    pieces: list[Line] = [[("softmax", HEAD)]]
+    pieces: list[Line] = [[(page.safe(name), HEAD)]]
     pieces += [
-        [(shade, color), (f" {name}", "")]
-        for shade, color, name in zip(_shades(page), scale.styles, names, strict=True)
+        [(shade, color), (f" {bound}", "")]
+        for shade, color, bound in zip(_shades(page), scale.styles, names, strict=True)
     ]
     notes = ["rows read, columns are read", "blank = masked"]
     if plan.pool_rows > 1 or plan.pool_columns > 1:

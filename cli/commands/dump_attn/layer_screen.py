@@ -8,7 +8,7 @@ import numpy as np
 from glasscli.cli.ablated import without_words
 from glasscli.cli.commands.dump_attn.figures import bits, number, percent, share
 from glasscli.cli.commands.dump_attn.heatmap import Map, heatmaps
-from glasscli.cli.commands.dump_attn.measures import measure_table
+from glasscli.cli.commands.dump_attn.measures import measure_legend, measure_table
 from glasscli.cli.commands.dump_attn.numbers import matrix
 from glasscli.cli.page.cells import cells, crop
 from glasscli.cli.page.page import Line, Page, Span
@@ -53,7 +53,7 @@ def head_screen(page: Page, dump: Dump, trace: LayerTrace, head: int, log: bool,
             continue
         base = uniform.as_dict()[name]
         lines += page.wrap(f"{name:<7} {share(value):>4}  (uniform {share(base)})")
-    return lines
+    return [*lines, *measure_legend(page)]
 
 
 def header(

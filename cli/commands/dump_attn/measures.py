@@ -6,13 +6,35 @@ from glasscli.cli.commands.dump_attn.figures import bits, percent, reach, share
 from glasscli.cli.page.page import Line, Page, Span
 from glasscli.cli.page.style import ACCENT, DIM, HEAD, tint
 from glasscli.inspect.dump import Dump
-from glasscli.inspect.measures import HeadMeasures
+from glasscli.inspect.measures import MEANING, HeadMeasures
 
 COLUMNS = ("sink", "prev", "self", "dup", "induct")
+LEGEND = {
+    "sink": "first", "prev": "before", "self": "itself", "dup": "same token", "induct": "what followed",
+    "reach": "distance",
+}  # fmt: skip
+
+
+def measure_legend(page: Page) -> list[Line]:
+    """Where each measure looks, in a word or two; `--explain` says more."""
+    return page.flow(" ", [f"{name}: {where}" for name, where in LEGEND.items()], DIM)
+
+
+def measure_glossary(page: Page) -> list[Line]:
+    """What each measure is."""
+    lines = page.wrap("measures: means over the rows of a head, the first token's left out", "  ", HEAD, first="")
+    for name, meaning in MEANING.items():
+        lines += page.wrap(f"{name:<9}{meaning}", " " * 13, first="    ")
+    uniform = "The same numbers for a head that spreads its weight evenly; what a head is above them it has learned."
+    return lines + page.wrap(f"{'uniform':<9}{uniform}", " " * 13, first="    ")
 
 
 def measure_table(page: Page, dump: Dump, measures: Sequence[HeadMeasures], uniform: HeadMeasures) -> list[Line]:
-    """A line a head and one for the uniform baseline; two or more lines each where the page is narrow."""
+    """A line a head and one for the uniform baseline, two or more where the page is narrow; and a legend."""
+    return [*_table(page, dump, measures, uniform), *measure_legend(page)]
+
+
+def _table(page: Page, dump: Dump, measures: Sequence[HeadMeasures], uniform: HeadMeasures) -> list[Line]:
     head: list[Span] = [(name, DIM) for name in ("head", "kv", "entropy", "", *COLUMNS, "reach", "strongest link")]
     rows = [_row(page, dump, m) for m in measures]
     right = (False, False, True, *[True] * 7, False)

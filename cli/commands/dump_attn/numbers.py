@@ -65,6 +65,7 @@ def matrix(
     columns: Sequence[str] | None = None,
     hidden: NDArray[np.bool] | None = None,
     digits: int = 2,
+    blank: bool = True,
 ) -> list[Line]:
     """A matrix with labelled rows.
 
@@ -74,7 +75,7 @@ def matrix(
     Args:
         rows: position and token of each row.
         columns: tokens above the columns; without them their numbers alone.
-        hidden: true where a query may not look: a number there is dimmed, a zero is left out.
+        hidden: true where a query may not look: a number there is dimmed, a zero is left out if `blank`.
     """
     n_columns = values.shape[1]
     width = max(4, _widest(values, digits), len(str(n_columns - 1)))
@@ -95,7 +96,7 @@ def matrix(
             numbers = values[i, span.start : span.stop].tolist()
             for j, value in zip(span, numbers, strict=True):
                 masked = hidden is not None and hidden[i, j]
-                text = "" if masked and value == 0 else _cell(value, digits)
+                text = "" if blank and masked and value == 0 else page.safe(_cell(value, digits))
                 add(line, f" {text:>{width}}", DIM if masked else "")
             lines.append([*line, (rest, DIM)])
         if left:
@@ -121,11 +122,9 @@ def _widest(values: NDArray[np.generic], digits: int) -> int:
     return max((len(_cell(float(end), digits)) for end in ends), default=0)
 
 
-def _cell(number: float | bool, digits: int) -> str:
-    if isinstance(number, bool):
-        return "1" if number else "0"
+def _cell(number: float, digits: int) -> str:
     if not np.isfinite(number):
-        return "-inf" if number < 0 else str(number)
+        return "−∞" if number < 0 else str(number)
     if abs(number) >= _WRITTEN:
         return f"{number:.1e}"
     return f"{round(number, digits) + 0.0:.{digits}f}"  # + 0.0: what rounds to zero has no sign

@@ -48,7 +48,8 @@ STEP = (
 )
 
 
-BESIDE_ENDINGS = (".npz", ".safetensors", ".json")  # files that can hold two runs
+ARRAYS = (".json", ".npz", ".safetensors")  # files that hold whatever arrays there are
+ALL_ENDINGS = (".npz", ".safetensors", ".json", ".csv", ".svg", ".html")
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Options:
     )
     layer: Annotated[
         str | None,
-        option("-l --layer", "Which layer: 2, 0,2 or last [default: the middle one].", Group.view, metavar="N"),
+        option("-l --layer", "Which: 2, 0,2 or last [default: the middle one; .html: all].", Group.view, metavar="N"),
     ] = None
     all_layers: Annotated[bool, option("--all", "All layers.", Group.view)] = False
     step: Annotated[str | None, option("--step", STEP, Group.view, metavar="NAME")] = None
@@ -88,6 +89,18 @@ class Options:
         WhatIf | None,
         option("--what-if", "The layer without its causal mask, or without 1/√head_dim.", Group.view),
     ] = None
+    weighted: Annotated[
+        bool, option("--weighted", "Weights times the length of what they fetch, A·‖v‖.", Group.view)
+    ] = False
+    cell: Annotated[
+        str | None,
+        option(
+            "--cell",
+            "One score by dimensions, before and after RoPE: 8,5 is query 8, key 5.",
+            Group.view,
+            metavar="Q,K",
+        ),
+    ] = None
     cache: CacheOption = None
     overview: Annotated[
         bool, option("--overview", "The whole model, a line a place: size, checks, what it would say.", Group.view)
@@ -95,9 +108,7 @@ class Options:
     heads: Annotated[
         bool, option("--heads", "All heads of all layers, measured on the text and on a probe.", Group.view)
     ] = False
-    explain: Annotated[bool, option("--explain", "Each step in two sentences, with its line of code.", Group.view)] = (
-        False
-    )
+    explain: Annotated[bool, option("--explain", "Add what each step does, with its line of code.", Group.view)] = False
     blocked: Annotated[
         bool, option("--blocked", "Online softmax beside the plain one, memory of both.", Group.view)
     ] = False
@@ -130,6 +141,16 @@ class Options:
         return self.new or 0
 
     @property
+    def as_page(self) -> bool:
+        """Whether a page is written: it has room for the whole model."""
+        return self.output is not None and self.output.suffix == ".html"
+
+    @property
+    def every_layer(self) -> bool:
+        """Whether all layers are wanted."""
+        return self.all_layers or (self.as_page and self.layer is None)
+
+    @property
     def log(self) -> bool:
         """Whether weights are shaded by powers of ten."""
         return self.scale is Scale.log
@@ -150,6 +171,8 @@ class Options:
         views = {
             "--step jacobian": self.jacobian,
             "--what-if": self.what_if is not None,
+            "--weighted": self.weighted,
+            "--cell": self.cell is not None,
             "--cache": self.cache is not None,
             "--heads": self.heads,
             "--overview": self.overview,
@@ -160,61 +183,3 @@ class Options:
         if len(chosen) > 1:
             raise UsageError(f"{' and '.join(chosen)} are different screens. Give one of them.")
         return chosen[0] if chosen else None
-
-    def check(self) -> None:
-        """Refuse options that contradict each other, before anything is loaded.
-
-        Raises:
-            UsageError: names the two options.
-        """
-        view = self.view
-        _ = self.choice
-        for name, given in self._needless(view).items():
-            if given:
-                raise UsageError(f"{name} says nothing about {view}.")
-        if self.jacobian and len(self.steps) > 1:
-            raise UsageError("--step jacobian is a screen of its own. Leave the other steps out.")
-        if self.jacobian and ":" in (self.rows or ""):
-            raise UsageError(f"--rows {self.rows}: a Jacobian is that of one row. Give its position, or last.")
-        if self.layer is not None and self.all_layers:
-            raise UsageError("--layer and --all contradict each other. Give one of them.")
-        if self.n_new and self.decode and self.rows is None:
-            raise UsageError("--new shows decode steps already. For one of them: --new N --rows last.")
-        if self.seed is not None and not self.n_new:
-            raise UsageError("--seed draws new tokens: give --new N too.")
-        if self.output is not None and self.as_json:
-            raise UsageError("--json prints to stdout, -o writes a file. Give one of them.")
-        for_file = self.output is not None or self.as_json
-        if self.names != "native" and not for_file:
-            raise UsageError(f"--names {self.names} is for files and --json: add -o FILE.npz or --json.")
-        if for_file and self.head is not None and not self.jacobian:
-            raise UsageError("--head picks what a screen shows; files and JSON hold all heads. Leave it out.")
-        if self.decode and self.rows is not None and not self.n_new:
-            raise UsageError("--decode has one row, the last token's. Leave --rows out, or add --new N.")
-
-    def _needless(self, view: str | None) -> dict[str, bool]:
-        """Options that the chosen screen has no use for, and whether they were given."""
-        if view is None:
-            return {}
-        beside = view == "--cache"
-        for_file = beside and (self.output is not None or self.as_json)
-        whole = view in ("--heads", "--overview")  # of all layers, and of the whole prompt
-        unused = {
-            f"-o {self.output}": self.output is not None and not beside,
-            "--decode": self.decode and whole,
-            "--new": bool(self.n_new) and whole,
-            "--rows": self.rows is not None and whole,
-            "--head": self.head is not None and view in ("--heads", "--overview", "--explain", "--blocked"),
-            "--layer": self.layer is not None and whole,
-            "--all": self.all_layers and whole,
-            "--names": self.names != "native",
-            "--step": bool(self.steps)
-            and not (self.jacobian or for_file)
-            and not (self.blocked and self.steps == ("softmax",)),
-            "--scale log": self.log and self.what_if is None and not beside,
-        }
-        if beside and self.output is not None and self.output.suffix not in BESIDE_ENDINGS:
-            raise UsageError(f"-o {self.output}: two caches side by side go into {' '.join(BESIDE_ENDINGS)}.")
-        if self.what_if == "no-mask":
-            unused |= {"--decode": self.decode, "--new": bool(self.n_new)}
-        return unused

@@ -6,10 +6,10 @@ from typing import Any
 
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.ablated import without_words
+from glasscli.cli.commands.dump_attn.deliver import deliver
 from glasscli.cli.commands.dump_attn.figures import DOT, number
 from glasscli.cli.commands.dump_attn.layer_screen import prompt_lines
 from glasscli.cli.commands.dump_attn.options import Options
-from glasscli.cli.console import write_json
 from glasscli.cli.page.figures import probability
 from glasscli.cli.page.page import Line, Page, Span
 from glasscli.cli.page.style import ACCENT, BAD, DIM, HEAD
@@ -24,8 +24,9 @@ def show_overview(options: Options, loaded: LoadedModel, text: str, ids: Sequenc
     """The page, or its JSON."""
     found = read_overview(loaded, ids)
     found = replace(found, dump=replace(found.dump, prompt=text, removed=loaded.removed))
-    if options.as_json:
-        write_json(_document(found))
+    if options.as_json or options.output is not None:
+        hashed = replace(found, dump=replace(found.dump, weights_hash=loaded.checkpoint.weights_hash()))
+        deliver(options, _document(hashed))
         return
     page = Page.of_stdout(options.color, DOT)
     page.show(overview_lines(page, found, demo=options.prompt is None))

@@ -22,7 +22,7 @@ def pick_heads(text: str | None, step: str | None, config: ModelConfig) -> list[
     Raises:
         UsageError: there is no such head; where a key/value head is meant, it says which one a query head reads.
     """
-    axes = find_step(step).axes if step is not None else ("head",)
+    axes = ("head",) if step in (None, "mask") else find_step(step).axes  # the mask is shown with each head's scores
     if "head" not in axes and "kv_head" not in axes:
         if text is not None:
             raise UsageError(f"--head {text}: step {step} is the same for all heads.")
@@ -43,6 +43,18 @@ def pick_jacobian_heads(text: str | None, config: ModelConfig) -> list[int]:
     """The query heads whose softmax Jacobians are shown: those asked for, else the first."""
     heads = pick_heads(text, None, config)
     return heads if text is not None else heads[:1]
+
+
+def pick_cell(text: str) -> tuple[int, int]:
+    """`8,5`: the positions of a query and a key.
+
+    Raises:
+        UsageError: it is something else.
+    """
+    query, comma, key = (part.strip() for part in text.partition(","))
+    if not (comma and query.isdecimal() and key.isdecimal() and len(query + key) < 20):
+        raise UsageError(f"--cell {text}: expected the positions of a query and a key, such as 8,5.")
+    return int(query), int(key)
 
 
 def pick_rows(text: str | None, first: int, n_tokens: int) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 """What `dump-attn` does once its options are checked: load, run, show or write."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 from glasscli.cache.choice import FULL, CacheChoice
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.ablated import ablated, without_words
+from glasscli.cli.commands.dump_attn.deliver import deliver
 from glasscli.cli.commands.dump_attn.figures import DOT
 from glasscli.cli.commands.dump_attn.options import Options
 from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_layers, pick_rows
@@ -14,7 +16,7 @@ from glasscli.cli.console import note, write_json
 from glasscli.cli.models import load
 from glasscli.cli.prompt_notes import prompt_notes
 from glasscli.cli.prompt_text import STDIN, prompt_text
-from glasscli.errors import UsageError
+from glasscli.errors import CheckpointError, UsageError
 from glasscli.export import check_export, export_dump
 from glasscli.export.document import check_json_size, document
 from glasscli.generation.prompts import ContextError, Overflow, read_prompt
@@ -24,6 +26,7 @@ from glasscli.inspect.steps import check_step, find_step, steps_of
 from glasscli.inspect.stream_steps import OUTSIDE
 from glasscli.quality.merged import with_merged_heads
 
+NUMBERS = re.compile(r"\s*(\d+([,:]\d+)*|last)\s*")  # what selectors look like
 DEMO = "The cat saw the dog. The cat"  # a repeat, so that dup and induct have something to measure
 
 
@@ -54,7 +57,7 @@ def run_dump(options: Options) -> None:
         return
     if options.jacobian and options.rows is None and not options.decode:
         options = replace(options, rows="last")
-    layers = pick_layers(options.layer, options.all_layers, loaded.config)
+    layers = pick_layers(options.layer, options.every_layer, loaded.config)
     steps = tuple(step for step in options.steps if step != "jacobian")
     for wanted in steps or (None,):
         pick_heads(options.head, wanted, loaded.config)
@@ -88,6 +91,8 @@ def read(options: Options, loaded: LoadedModel, text: str) -> list[int]:
         typed = options.prompt not in (None, STDIN)
         for remark in [*loaded.notes, *prompt_notes(loaded.tokenizer, [text], special=options.special, typed=typed)]:
             note(remark)
+        if typed and NUMBERS.fullmatch(text):
+            note(f"the text that is read is {text.strip()}. To pick a head or a layer: --head, --layer")
         if prompt.n_dropped:
             note(f"the oldest {prompt.n_dropped:,} tokens of the prompt were cut, {len(prompt.token_ids):,} are left")
     return list(prompt.token_ids)
@@ -133,14 +138,16 @@ def make_dump(
 
 def finish(options: Options, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> None:
     """Print JSON, write the file, or show the screens."""
-    if options.view not in (None, "--cache") and options.as_json:
+    if options.view not in (None, "--cache") and (options.as_json or options.output is not None):
         from glasscli.cli.commands.dump_attn.documents import view_document
 
-        write_json(view_document(options, with_hash(loaded, dump)), indent=None)
+        deliver(options, view_document(options, with_hash(loaded, dump)))
     elif options.as_json:
         every = steps or tuple(steps_of(loaded.config))
         write_json(document(with_hash(loaded, dump), every, options.names), indent=None)
     elif options.output is not None:
+        if options.as_page:
+            dump = read_as_far(options, loaded, dump)
         size = export_dump(with_hash(loaded, dump), options.output, steps=steps or None, names=options.names)
         if not options.quiet:
             note(wrote(options.output, size, dump))
@@ -148,6 +155,18 @@ def finish(options: Options, loaded: LoadedModel, dump: Dump, steps: Sequence[st
         from glasscli.cli.commands.dump_attn.show import show
 
         show(options, loaded, dump, steps)
+
+
+def read_as_far(options: Options, loaded: LoadedModel, dump: Dump) -> Dump:
+    """The dump with what its layers would say; as it is where the model's weights allow no prediction."""
+    from glasscli.inspect.reading import with_reading
+
+    try:
+        return with_reading(loaded, dump)
+    except CheckpointError as error:
+        if not options.quiet:
+            note(f"the page holds attention only: {error}")
+        return dump
 
 
 def show_census(options: Options, loaded: LoadedModel, text: str, ids: Sequence[int]) -> None:
@@ -158,13 +177,13 @@ def show_census(options: Options, loaded: LoadedModel, text: str, ids: Sequence[
         census = head_census(loaded, ids)
     except SizeError as error:
         raise UsageError(f"{error}.\nGive a shorter text.") from None
-    if options.as_json:
+    if options.as_json or options.output is not None:
         from glasscli.cli.commands.dump_attn.documents import census_document
         from glasscli.export.arrays import describe_model
 
         hashed = loaded.checkpoint.weights_hash()
         model = describe_model(loaded.checkpoint.name, loaded.config, hashed, loaded.removed)
-        write_json(census_document(census, model, text), indent=None)
+        deliver(options, census_document(census, model, text))
         return
     from glasscli.cli.commands.dump_attn.heads_screen import heads_screen
     from glasscli.cli.commands.dump_attn.layer_screen import text_lines
@@ -196,7 +215,7 @@ def way_out(options: Options) -> str:
     json_of_steps = options.as_json and options.view is None
     fewer = {
         "--rows last": options.rows is None,
-        "one --layer": options.all_layers,
+        "one --layer": options.every_layer,
         "one --step": not options.steps and (json_of_steps or options.output is not None),
         "an earlier row with --rows": options.jacobian,
     }

@@ -5,14 +5,17 @@ from collections.abc import Sequence
 from glasscli.cache.choice import FULL
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.dump_attn.cache_screen import cache_screen
+from glasscli.cli.commands.dump_attn.cell_screen import cell_screen
 from glasscli.cli.commands.dump_attn.decode_screen import chosen_table, decode_screen
 from glasscli.cli.commands.dump_attn.figures import DOT
 from glasscli.cli.commands.dump_attn.heads_screen import explain_screen
 from glasscli.cli.commands.dump_attn.layer_screen import head_screen, header, layer_maps, layer_screen, prompt_lines
+from glasscli.cli.commands.dump_attn.mask_screen import mask_numbers
 from glasscli.cli.commands.dump_attn.numbers import step_numbers
 from glasscli.cli.commands.dump_attn.options import Options
 from glasscli.cli.commands.dump_attn.outside_screen import show_outside
-from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_jacobian_heads
+from glasscli.cli.commands.dump_attn.pick import pick_cell, pick_heads, pick_jacobian_heads
+from glasscli.cli.commands.dump_attn.weighted_screen import weighted_screen
 from glasscli.cli.commands.dump_attn.whatif_screen import blocked_screen, jacobian_screen, what_if_screen
 from glasscli.cli.page.cells import join_fitting
 from glasscli.cli.page.page import Line, Page
@@ -37,11 +40,13 @@ def show(options: Options, loaded: LoadedModel, dump: Dump, steps: Sequence[str]
             return
         steps = inside
         page.show([[]])
-    prefill = _prefill(loaded, dump) if dump.mode == "decode" and options.view is None and not steps else {}
+    prefill = (
+        _prefill(loaded, dump) if dump.mode == "decode" and options.view in (None, "--explain") and not steps else {}
+    )
     for i, trace in enumerate(dump.layers):
         lines: list[Line] = [[]] if i else []
         lines += _layer(page, options, loaded, dump, trace, steps, prefill.get(trace.layer))
-        page.show(lines)
+        page.show([*lines, *(explain_screen(page, dump, trace) if options.explain else [])])
     if page.terminal and not options.quiet:
         page.show([[], [(hint(page, options, dump), DIM)]])
 
@@ -56,14 +61,15 @@ def _layer(
     prefill: LayerTrace | None,
 ) -> list[Line]:
     config, demo = dump.config, options.prompt is None
-    if options.explain:
-        return [*header(page, dump, trace, range(config.n_heads), demo), *explain_screen(page, dump, trace)]
     lines: list[Line] = []
     if steps and options.view is None:
         for name in steps:
             heads = pick_heads(options.head, name, config)
             lines += [[]] if lines else [*header(page, dump, trace, (), demo), []]
-            lines += step_numbers(page, dump, trace, name, heads)
+            if name == "mask":
+                lines += mask_numbers(page, dump, trace, heads)
+            else:
+                lines += step_numbers(page, dump, trace, name, heads)
         return lines
     heads = pick_heads(options.head, None, config)
     if options.jacobian:
@@ -74,6 +80,11 @@ def _layer(
     if options.what_if:
         top = header(page, dump, trace, heads, demo, f"what if: {options.what_if}")
         return [*top, [], *what_if_screen(page, dump, trace, options.what_if, heads, options.log)]
+    if options.weighted:
+        return weighted_screen(page, dump, trace, heads, log=options.log, demo=demo)
+    if options.cell is not None:
+        screens = (cell_screen(page, dump, trace, head, pick_cell(options.cell), demo) for head in heads)
+        return [line for i, lines in enumerate(screens) for line in ([[], *lines] if i else lines)]
     if options.cache is not None:
         full_bytes = held_bytes(loaded.config, FULL, len(dump.tokens))
         return cache_screen(page, dump, trace, heads, full_bytes=full_bytes, log=options.log, demo=demo)
@@ -104,8 +115,9 @@ def hint(page: Page, options: Options, dump: Dump) -> str:
     ideas = [
         ("--head 1 (numbers)", options.head is None),
         ("--step scores", not options.steps),
+        ("--weighted", not options.weighted),
         ("--decode (from the cache)", dump.mode == "prefill"),
-        (f"-o layer{dump.layers[0].layer}.html", True),
+        ("-o page.html (all layers)", True),
         ("--explain", not options.explain),
         ("--heads", True),
     ]

@@ -16,6 +16,7 @@ pip install 'glasscli[chat]'.
 Examples:
   glass generate "Once upon a time" -n 60 --seed 1
   glass generate "Once upon a time" -n 12 --temperature 0 --show probs
+  glass generate "Lily had a red ball. One day," -n 8 --show attn
   echo "Lily had a red" | glass generate --json --logprobs 3
   glass generate "The dog ran" --stop "." --top-k 40
   glass generate "A girl named Lily. One day," -n 8 --ablate 2.3

@@ -13,6 +13,7 @@ from glasscli.dtypes import COMPUTED_IN
 from glasscli.errors import TokenizerError
 from glasscli.generation.continuation import Step
 from glasscli.generation.loop import Generation
+from glasscli.inspect.looked_at import Watch
 from glasscli.tokenizer.tokenizer import Tokenizer
 
 SCHEMA = "glass.generate/1"
@@ -21,8 +22,8 @@ SCHEMA = "glass.generate/1"
 class JsonView:
     """Keeps the steps and writes one document at the end, also when the run was interrupted."""
 
-    def __init__(self, tokenizer: Tokenizer, made: Asked, options: Options) -> None:
-        self._tokenizer, self._made, self._options = tokenizer, made, options
+    def __init__(self, tokenizer: Tokenizer, made: Asked, options: Options, watch: Watch | None = None) -> None:
+        self._tokenizer, self._made, self._options, self._watch = tokenizer, made, options, watch
         self._tokens: list[dict[str, Any]] = []
 
     def start(self, run: Generation) -> None:
@@ -30,29 +31,29 @@ class JsonView:
 
     def step(self, step: Step) -> None:
         """Keep a step."""
-        self._tokens.append(token_fields(step, self._tokenizer, bool(self._options.n_top)))
+        self._tokens.append(token_fields(step, self._tokenizer, bool(self._options.n_top), self._watch))
 
     def rest(self, text: str) -> None:
         """The run itself knows its text."""
 
     def end(self, run: Generation) -> None:
         """Write the document."""
-        write_json({**run_fields(run, self._made, self._options), "tokens": self._tokens})
+        write_json({**run_fields(run, self._made, self._options, self._watch), "tokens": self._tokens})
         sys.stdout.flush()
 
 
 class JsonlView:
     """Writes `{"event": "token", …}` for each token at once, then one `{"event": "done", …}`."""
 
-    def __init__(self, tokenizer: Tokenizer, made: Asked, options: Options) -> None:
-        self._tokenizer, self._made, self._options = tokenizer, made, options
+    def __init__(self, tokenizer: Tokenizer, made: Asked, options: Options, watch: Watch | None = None) -> None:
+        self._tokenizer, self._made, self._options, self._watch = tokenizer, made, options, watch
 
     def start(self, run: Generation) -> None:
         """Nothing to write yet."""
 
     def step(self, step: Step) -> None:
         """Write a line."""
-        fields = token_fields(step, self._tokenizer, bool(self._options.n_top))
+        fields = token_fields(step, self._tokenizer, bool(self._options.n_top), self._watch)
         write_line({"event": "token", "index": step.index, "delta": step.text, **fields})
 
     def rest(self, text: str) -> None:
@@ -60,7 +61,7 @@ class JsonlView:
 
     def end(self, run: Generation) -> None:
         """Write the last line."""
-        write_line({"event": "done", **run_fields(run, self._made, self._options)})
+        write_line({"event": "done", **run_fields(run, self._made, self._options, self._watch)})
 
 
 def write_line(fields: dict[str, Any]) -> None:
@@ -69,8 +70,11 @@ def write_line(fields: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def token_fields(step: Step, tokenizer: Tokenizer, with_top: bool) -> dict[str, Any]:
-    """A token for JSON. `text` is null where the token is no whole character by itself; `bytes` is hexadecimal."""
+def token_fields(step: Step, tokenizer: Tokenizer, with_top: bool, watch: Watch | None = None) -> dict[str, Any]:
+    """A token for JSON. `text` is null where the token is no whole character by itself; `bytes` is hexadecimal.
+
+    `looked_at` holds a share for each token that had been read when this one was chosen.
+    """
     fields = {
         **_token(step.token_id, tokenizer),
         "logprob": step.logprob,
@@ -82,10 +86,12 @@ def token_fields(step: Step, tokenizer: Tokenizer, with_top: bool) -> dict[str, 
     if with_top:
         fields["kept"] = dict(step.kept)
         fields["top"] = [{**_token(token_id, tokenizer), "logprob": logprob} for token_id, logprob in step.top]
+    if watch is not None:
+        fields["looked_at"] = [float(f"{share:.6g}") for share in watch.shares().tolist()]
     return fields
 
 
-def run_fields(run: Generation, made: Asked, options: Options) -> dict[str, Any]:
+def run_fields(run: Generation, made: Asked, options: Options, watch: Watch | None = None) -> dict[str, Any]:
     """All of a run but its tokens."""
     n = len(run.token_ids)
     return {
@@ -105,6 +111,7 @@ def run_fields(run: Generation, made: Asked, options: Options) -> dict[str, Any]
             "used_bytes": run.cache.used_bytes if run.cache else 0,
             "allocated_bytes": run.cache.nbytes if run.cache else 0,
         },
+        **({"looked_at": {"measure": "A·‖v‖", "layers": watch.layers, "heads": watch.heads}} if watch else {}),
     }
 
 

@@ -19,9 +19,10 @@ RUNNERS_UP = 4  # the token itself and three others
 
 
 class Show(StrEnum):
-    """What to show of each choice: its numbers, or a tint by surprise."""
+    """What to show of each choice: its numbers, what was looked at for it, or a tint by surprise."""
 
     probs = "probs"
+    attn = "attn"
     colour = "colour"
     color = "color"
 
@@ -112,7 +113,19 @@ class Options:
     ] = None
     show: Annotated[
         Show | None,
-        option("--show", "probs: a table of every choice. colour: tint the text by surprise.", Group.view),
+        option(
+            "--show",
+            "probs: a table of every choice. attn: the words looked at for it. colour: tint the text by surprise.",
+            Group.view,
+        ),
+    ] = None
+    layer: Annotated[
+        str | None,
+        option("--layer", "With --show attn: which layers [default: all].", Group.view, metavar="N"),
+    ] = None
+    head: Annotated[
+        str | None,
+        option("--head", "With --show attn: which heads of them [default: all].", Group.view, metavar="N"),
     ] = None
     logprobs: Annotated[
         int | None, option("--logprobs", "Tell the N likeliest tokens at each step.", Group.view, metavar="N", min=0)
@@ -136,10 +149,12 @@ class Options:
         Raises:
             UsageError: names the two options.
         """
-        given = (("--show", self.show), ("--json", self.as_json), ("--jsonl", self.as_jsonl))
+        shown = None if self.watches else self.show  # what was looked at has its place in JSON
+        given = (("--show", shown), ("--json", self.as_json), ("--jsonl", self.as_jsonl))
         formats = [name for name, value in given if value]
         if len(formats) > 1:
             raise UsageError(f"{formats[0]} and {formats[1]} are two formats: choose one")
+        self._check_watched()
         if self.logprobs is not None and (not formats or self.tinted):
             raise UsageError("--logprobs has nothing to go into: add --json, --jsonl or --show probs")
         if self.prompts is not None and self.prompt is not None:
@@ -155,6 +170,13 @@ class Options:
         if self.no_cache and self.cache is not None:
             raise UsageError("--no-cache keeps nothing that --cache could keep in another way: choose one")
         _ = self.choice
+
+    def _check_watched(self) -> None:
+        if not self.watches and (self.layer is not None or self.head is not None):
+            raise UsageError(f"--{'head' if self.layer is None else 'layer'} picks what --show attn looks at: add that")
+        if self.watches and (self.no_cache or self.overflow is Overflow.slide):
+            other = "--no-cache" if self.no_cache else "--overflow slide"
+            raise UsageError(f"--show attn looks at steps behind a cache that keeps its tokens in place: no {other}")
 
     def check_params(self) -> None:
         """Refuse settings without meaning. Imports NumPy.
@@ -178,6 +200,11 @@ class Options:
     def tinted(self) -> bool:
         """Whether tokens are to be coloured by surprise."""
         return self.show in (Show.colour, Show.color)
+
+    @property
+    def watches(self) -> bool:
+        """Whether each step is to tell what it looked at."""
+        return self.show is Show.attn
 
     @property
     def n_top(self) -> int:

@@ -7,6 +7,7 @@ from typing import Protocol
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.cache_option import for_cache
+from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_layers
 from glasscli.cli.commands.generate.asked import Asked, asked, asked_notes, said
 from glasscli.cli.commands.generate.cut import cut_words
 from glasscli.cli.commands.generate.options import Options, Show
@@ -17,6 +18,7 @@ from glasscli.errors import UsageError
 from glasscli.generation.continuation import Step
 from glasscli.generation.loop import Generation, generate
 from glasscli.generation.prompts import ContextError, read_prompt
+from glasscli.inspect.looked_at import Watch
 
 
 class View(Protocol):
@@ -42,6 +44,7 @@ def run_single(options: Options) -> int:
     made = asked(options, loaded.checkpoint, loaded.tokenizer, text, before)
     try:
         loaded = ablated(loaded, options.ablate, partial(_ids, options, loaded, made))
+        watch = watched(loaded, options) if options.watches else None
         run = generate(
             loaded,
             made.prompt,
@@ -55,13 +58,14 @@ def run_single(options: Options) -> int:
             cache=options.choice,
             parse_special=options.special,
             n_top=options.n_top,
+            trace=watch.trace if watch else None,
         )
     except ContextError as error:
         raise UsageError(f"{error}.\n--overflow left cuts the oldest, --overflow slide reads all of it") from None
     if not options.quiet:
         for remark in notes(run, made, options):
             note(remark)
-    code = write(run, view_of(loaded, made, options))
+    code = write(run, view_of(loaded, made, options, watch))
     if not (options.quiet or options.for_machines):
         tell_numbers(run, options)
     return code
@@ -90,12 +94,22 @@ def write(run: Generation, view: View) -> int:
     return 130 if interrupt.requested else 0
 
 
-def view_of(loaded: LoadedModel, made: Asked, options: Options) -> View:
+def watched(loaded: LoadedModel, options: Options) -> Watch:
+    """Which heads `--show attn` looks at."""
+    layers = pick_layers(options.layer, options.layer is None, loaded.config)
+    return Watch.of(layers, pick_heads(options.head, None, loaded.config))
+
+
+def view_of(loaded: LoadedModel, made: Asked, options: Options, watch: Watch | None = None) -> View:
     """What shows the steps."""
     if options.for_machines:
         from glasscli.cli.commands.generate.json_view import JsonlView, JsonView
 
-        return (JsonView if options.as_json else JsonlView)(loaded.tokenizer, made, options)
+        return (JsonView if options.as_json else JsonlView)(loaded.tokenizer, made, options, watch)
+    if watch is not None:
+        from glasscli.cli.commands.generate.attn_view import AttnView
+
+        return AttnView(loaded.tokenizer, options.color, watch)
     if options.show is Show.probs:
         from glasscli.cli.commands.generate.probs_view import ProbsView
 

@@ -7,6 +7,7 @@ from glasscli.budget.device_fit import DeviceFit, Room
 from glasscli.budget.devices import Device
 from glasscli.budget.engines import ENGINES
 from glasscli.budget.questions import Settings
+from glasscli.budget.sizer import Sizer
 from glasscli.budget.subjects import Subject
 from glasscli.cli.commands.kv_budget.remarks import Said, hint
 from glasscli.cli.page.page import Line, Page, spaced
@@ -35,7 +36,8 @@ def title_of(found: DeviceAnswer) -> list[str]:
     fit, settings = found.main, found.settings
     engine = ENGINES[settings.engine]
     request = settings.request(found.subject)
-    version = f" {request.option('version')}" if "version" in engine.options else ""
+    edition = Sizer(request).engine.edition
+    version = f" {edition}" if edition else ""
     where = f"on {fit.n_devices:,} × {fit.device.name}" if fit.device else f"with {gib(fit.allowed)} for the cache"
     split = [f"{name} {count:,}" for name, count in ranks(settings)]
     return [found.subject.name, where, f"· {engine.title}{version}", *(f"· {text}" for text in split)]

@@ -34,7 +34,7 @@ def engine_name(name: str, names: Callable[[], Iterable[str]], help: str, group:
             raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, names()))}.")
         return text
 
-    return option(name, help, group, metavar=f"<{'|'.join(names())}>", parser=named)
+    return option(name, f"{help} One of {', '.join(names())}.", group, metavar="ENGINE", parser=named)
 
 
 MODEL = (

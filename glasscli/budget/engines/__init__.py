@@ -5,6 +5,10 @@ from inspect import get_annotations
 from glasscli.budget.engines.engine import Engine, Server
 from glasscli.budget.engines.llama_cpp import LlamaCpp
 from glasscli.budget.engines.logical import Logical
+from glasscli.budget.engines.mlx import Mlx
+from glasscli.budget.engines.ollama import Ollama
+from glasscli.budget.engines.sglang import Sglang
+from glasscli.budget.engines.tensorrt_llm import TensorRtLlm
 from glasscli.budget.engines.transformers import Transformers
 from glasscli.budget.engines.vllm import Vllm
 from glasscli.errors import UsageError
@@ -35,5 +39,5 @@ def servers() -> dict[str, type[Server]]:
     return {name: engine for name, engine in ENGINES.items() if issubclass(engine, Server)}
 
 
-for each in (Logical, Transformers, Vllm, LlamaCpp):
+for each in (Logical, Transformers, Vllm, LlamaCpp, Sglang, TensorRtLlm, Mlx, Ollama):
     register(each)

@@ -167,7 +167,8 @@ class Served(NamedTuple):
     """A plan to be told to a server: what was asked, keys stored as `k` and values as `v`.
 
     `model` is what is to be loaded; `model_dtype` the cache's dtype when nobody says one, empty where the checkpoint
-    fixes another; `available` the bytes for the cache on one rank, if they are fixed.
+    fixes another; `available` the bytes for the cache on one rank, if they are fixed; `roles` those of the tensors that
+    the plan keeps.
     """
 
     settings: "Settings"
@@ -176,6 +177,7 @@ class Served(NamedTuple):
     model: str
     model_dtype: str
     available: int | None = None
+    roles: frozenset[str] = frozenset()
 
 
 class Capacity(NamedTuple):

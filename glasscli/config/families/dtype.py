@@ -39,8 +39,8 @@ def model_dtype(*configs: Fields) -> str:
 
 
 def state_hint(read: Fields) -> str | None:
-    """The dtype a config wants its recurrent states in; None where it says none."""
-    fields = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
+    """The dtype a config wants its recurrent states in; None where it says none. SGLang reads one of two fields."""
+    fields = ("mamba_ssm_dtype",) if read.engine == "sglang" else ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
     return next((named(read, field) for field in fields if read.has(field)), None)
 
 

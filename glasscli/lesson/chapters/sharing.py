@@ -96,10 +96,8 @@ def _cost(room: Room) -> Iterator[Part]:
     if config.n_kv_heads == 1:
         yield Say("This model has one for all already: there is nothing left to merge.")
         return
-    if config.architecture.qk_norm == "all":
-        yield Say(
-            "Its keys are normed over all heads at once, so that heads can't be merged without changing the norm."
-        )
+    if config.architecture.heads_differ:
+        yield Say("Its keys are normed with weights of their own for each head, so that no two heads can be merged.")
         return
     whole = score_text(room.loaded, room.ids)
     counts = [n for n in range(1, config.n_kv_heads) if config.n_kv_heads % n == 0][::-1][:3]

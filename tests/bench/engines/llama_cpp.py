@@ -1,4 +1,4 @@
-"""llama.cpp through llama-cpp-python's low-level functions: an F32 GGUF of the same weights, one thread.
+"""llama.cpp through llama-cpp-python's low-level functions: a GGUF, or an F32 one of a folder's weights, one thread.
 
 Measured as it comes, with a float16 cache and flash attention, and with what computes the same as the others and
 decodes fastest here: a float32 cache without flash attention.
@@ -10,7 +10,6 @@ from pathlib import Path
 
 import llama_cpp as lib
 import numpy as np
-from gguf_file import write_gguf
 
 PROMPT_BLOCK = 512  # llama.cpp's own default for what is computed at once
 
@@ -18,6 +17,15 @@ PROMPT_BLOCK = 512  # llama.cpp's own default for what is computed at once
 @lib.llama_log_callback
 def _silent(level: int, text: bytes, user_data: object) -> None:
     """Say nothing."""
+
+
+def gguf_of(path: Path) -> Path:
+    """`path` itself if it is a GGUF, else one of the folder's weights in float32."""
+    if path.suffix == ".gguf":
+        return path
+    from gguf_file import write_gguf
+
+    return write_gguf(path)
 
 
 class Single:
@@ -31,7 +39,7 @@ class Single:
         lib.llama_backend_init()
         settings = lib.llama_model_default_params()
         settings.n_gpu_layers = 0
-        self.model = lib.llama_model_load_from_file(str(write_gguf(folder)).encode(), settings)
+        self.model = lib.llama_model_load_from_file(str(gguf_of(folder)).encode(), settings)
         limits = lib.llama_context_default_params()
         limits.n_ctx, limits.n_batch, limits.n_ubatch = max_tokens, PROMPT_BLOCK, PROMPT_BLOCK
         limits.n_threads = limits.n_threads_batch = 1
