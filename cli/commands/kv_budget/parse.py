@@ -237,9 +237,10 @@ def known_settings() -> str:
     for engine in ENGINES.values():
         lines += [f"  {engine.name}"] if engine.options else []
         for name, option in engine.options.items():
-            first, *more = wrap(option.says, 44)
-            lines.append(f"    {f'{name}={str(option.default).lower()}':<29} {first}")
-            lines += [" " * 34 + text for text in more]
+            setting, texts = f"{name}={str(option.default).lower()}", wrap(option.says, 44)
+            beside = texts.pop(0) if len(setting) <= 29 else ""
+            lines.append(f"    {setting:<29} {beside}".rstrip())
+            lines += [" " * 34 + text for text in texts]
     return "\n".join(lines)
 
 
