@@ -69,7 +69,7 @@ def absent(name: HubName) -> str:
     """What to say of a name that leads nowhere: how to get the model."""
     if "/" not in name.repo:
         return (
-            f"{name}: does not exist, and no model is called so. {SHIPPED} comes with glass; "
+            f"{name}: does not exist. {SHIPPED} is the model that comes with glass; "
             f"{PREFIX}org/name is fetched from the Hugging Face hub"
         )
     snapshot = cached_snapshot(name.repo)

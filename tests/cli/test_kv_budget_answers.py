@@ -114,6 +114,21 @@ class TestAnswers:
         assert json.loads(glass(*args, "15GiB", "--json").out)["fits"] is False
         assert glass(*args, "15GiB", "--json").code == 1
 
+    def test_what_is_short_is_said_where_the_sizes_read_alike(self) -> None:
+        """vLLM keeps a page for itself: 2 MiB of 16 GiB are missing, which no rounding shows."""
+        args = ("kv-budget", "--model", "llama-3.1-8b", "--ctx", "128k", "--engine", "vllm", "--budget", "16GiB")
+        ran = glass(*args, "--require-fit", columns=120)
+        need, there = f"{16 * GIB + 16 * 131072:,} B", f"{16 * GIB:,} B"
+        assert f"of {there}, {need} needed: does not fit" in ran.out
+        assert ran.err == f"glass: llama-3.1-8b does not fit: {need} needed on a rank, {there} there\n"
+        assert f"{need} needed of {there} on a rank: does not fit" in glass(*args, "--emit", "vllm").err
+
+    def test_pages_that_groups_leave_idle_decide_in_the_note_as_on_the_screen(self) -> None:
+        args = ("kv-budget", "--model", "gemma-3-27b", "--ctx", "131072", "--budget", "14GiB", "-s", "version=0.25")
+        ran = glass(*args, "--engine", "vllm", "--require-fit")
+        assert "14.2 GiB needed" in ran.out
+        assert ran.err == "glass: gemma-3-27b does not fit: 14.2 GiB needed on a rank, 14.0 GiB there\n"
+
     def test_shared_prefix_counts_once(self) -> None:
         said = budget("--model", "llama-3.1-8b", "--ctx", "8k", "--batch", "4", "--prefix-shared", "2k")
         assert said["bytes_total"] == 131072 * (2048 + 4 * (8192 - 2048))

@@ -45,7 +45,7 @@ def refused(*args: str, code: int = 2) -> str:
         (("--hq", "8", "--ctx", "0"), "--tokens: '0'"),
         (("--hq", "8", "--ctx", "8k,"), "--tokens: ''"),
         (("--hq", "8", "--ctx", "8q"), "the suffixes are k (1024) and m"),
-        (("--hq", "8", "--batch", "-2"), "--batch: '-2'"),
+        (("--hq", "8", "--batch", "-2"), "--batch: '-2' is not a count"),
         (("--hq", "8", "--tp", "0"), "--tp: '0'"),
         (("--hq", "8", "--tp", "99999999"), "--tp 99999999: at most 65,536"),
         (("--hq", "8", "--budget", "24 parsecs"), "--budget: '24 parsecs'"),

@@ -64,7 +64,7 @@ def test_absent_says_how_to_get_it(cache: Path) -> None:
         locate(REPO)
     hint = f"hf:{REPO} downloads it"
     assert str(caught.value) == f"{REPO}: does not exist, and Hugging Face's cache ({cache}) does not hold it. {hint}"
-    with pytest.raises(NotFoundError, match=r"glass-1m comes with glass; hf:org/name is fetched"):
+    with pytest.raises(NotFoundError, match=r"glass-1m is the model that comes with glass; hf:org/name is fetched"):
         locate("glass-2m")
     for text in ("hf:some thing", "hf:", "hf:/etc/passwd", "hf:../..", "hf:a/b/c"):
         with pytest.raises(UsageError, match="expected hf:org/name"):

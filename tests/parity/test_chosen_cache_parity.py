@@ -10,7 +10,7 @@ from test_llama import logits_of, reference
 
 from glasscli import Llama, ModelConfig, load_model
 from glasscli.cache.choice_text import parse_choice
-from glasscli.checkpoint.load import shipped_folder
+from glasscli.locate.shipped import shipped_folder
 from glasscli.quality.merged import merged_model
 
 WINDOWS = {"window=10": (0, 10), "sinks=4+window=12": (4, 12), "sinks=1+window=1": (1, 1), "window=300": (0, 300)}

@@ -17,6 +17,7 @@ from glasscli.cli.commands.kv_budget.compare_screen import compare_screen, list_
 from glasscli.cli.commands.kv_budget.heads_screen import HeadsShown, heads_screen
 from glasscli.cli.commands.kv_budget.model_screen import model_screen
 from glasscli.cli.commands.kv_budget.options import Axis, Options
+from glasscli.cli.commands.kv_budget.remarks import needed_of
 from glasscli.cli.commands.kv_budget.said import said_of_heads, said_of_model
 from glasscli.cli.commands.kv_budget.subject import subject_of, with_environment
 from glasscli.cli.commands.kv_budget.sweep_screen import MOST, n_columns, sweep_screen
@@ -175,7 +176,7 @@ def run_emit(options: Options, settings: Settings, subject: Subject, available: 
         note(f"{need} of cache on a rank for {settings.batch:,} × {settings.main:,} tokens ({settings.engine})")
     if answered.fit is not None and not options.require_fit:
         said = "fits" if answered.fit.fits else "does not fit"
-        need, there = format_bytes(answered.fit.pool), format_bytes(answered.fit.budget_bytes)
+        need, there = needed_of(answered.fit, format_bytes)
         note(f"{need} needed of {there} on a rank: {said}")
     return verdict(options, answered)
 
@@ -203,6 +204,6 @@ def verdict(options: Options, chosen: Answer) -> int:
     """1 if `--require-fit` was asked for and the plan does not fit, with a word on stderr; else 0."""
     if not options.require_fit or chosen.fit is None or chosen.fit.fits:
         return 0
-    need, there = chosen.main.per_rank.bytes, chosen.fit.budget_bytes
-    note(f"{chosen.subject.name} does not fit: {format_bytes(need)} needed on a rank, {format_bytes(there)} there")
+    need, there = needed_of(chosen.fit, format_bytes)
+    note(f"{chosen.subject.name} does not fit: {need} needed on a rank, {there} there")
     return 1

@@ -18,6 +18,7 @@ from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_count, p
 
 CONTEXTS = (1024, 8192, 32768, 131072)
 BANDWIDTH = "3.35TB/s"  # an H100 SXM's
+OF_TOKENS = ("--encoder-tokens", "--prefix-shared", "--page")
 # Options of which at most one may be given.
 APART = (
     ("--json", "--csv", "--emit"), ("--sweep", "--emit"), ("--sweep", "--require-fit"), ("--compare", "--emit"),
@@ -30,7 +31,7 @@ def count(option: str, text: str | None, default: int = 1, most: int = LARGEST) 
     if text is None:
         return default
     try:
-        found = parse_count(text)
+        found = parse_count(text, "a number of tokens" if option in OF_TOKENS else "a count")
     except UsageError as error:
         counts = text.split(",")
         if len(counts) > 1 and all(part.strip() for part in counts):
@@ -236,9 +237,10 @@ def known_settings() -> str:
     for engine in ENGINES.values():
         lines += [f"  {engine.name}"] if engine.options else []
         for name, option in engine.options.items():
-            first, *more = wrap(option.says, 44)
-            lines.append(f"    {f'{name}={str(option.default).lower()}':<29} {first}")
-            lines += [" " * 34 + text for text in more]
+            setting, texts = f"{name}={str(option.default).lower()}", wrap(option.says, 44)
+            beside = texts.pop(0) if len(setting) <= 29 else ""
+            lines.append(f"    {setting:<29} {beside}".rstrip())
+            lines += [" " * 34 + text for text in texts]
     return "\n".join(lines)
 
 

@@ -1,9 +1,10 @@
 """Lines that follow every table: the cost of a decode step, other dtypes, what one rank holds, what fits."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from glasscli.budget.answers import Answer
+from glasscli.budget.fit import Fit
 from glasscli.cli.page.page import Line, Page
 from glasscli.units import decimal, format_seconds, short_bytes
 
@@ -91,11 +92,12 @@ def fits(page: Page, answer: Answer) -> list[Line]:
     verdict = "fits, weights not counted" if fit.fits else "does not fit"
     idle = fit.bytes - answer.main.per_rank.bytes
     beside = f", {short_bytes(idle)} of them idle" if idle > 0 else ""
-    need = f"{short_bytes(fit.bytes)} needed{beside}: {verdict};"
+    needed, there = needed_of(fit, short_bytes)
+    need = f"{needed} needed{beside}: {verdict};"
     sequences = "a sequence" if settings.batch == 1 else f"each of {settings.batch:,} sequences"
     longest = "nothing" if fit.max_tokens == 0 else f"{count(fit.max_tokens)} tokens"
     most = "no sequence" if fit.max_batch == 0 else f"{count(fit.max_batch)} sequence{'s' * (fit.max_batch != 1)}"
-    pieces = [f"of {short_bytes(fit.budget_bytes)}{where}, {need}", f"room for {longest} in {sequences}"]
+    pieces = [f"of {there}{where}, {need}", f"room for {longest} in {sequences}"]
     if fit.tokens_in_all is not None and settings.batch > 1:
         pieces[-1] += f" ({fit.tokens_in_all:,} in all)"
     most_tokens = answer.subject.logical.max_positions
@@ -105,6 +107,16 @@ def fits(page: Page, answer: Answer) -> list[Line]:
     return page.flow(
         label("budget"), [*pieces, f"or {most} of {settings.main:,}"], style="" if fit.fits else "red", gap=1
     )
+
+
+def needed_of(fit: Fit, say: Callable[[int], str]) -> tuple[str, str]:
+    """What is needed, and what there is of it; to the byte where it does not fit and both would read alike.
+
+    An engine that keeps a page for itself needs that one, too, where the sequences alone would fit.
+    """
+    needed = fit.bytes if fit.fits or fit.bytes > fit.budget_bytes else fit.pool
+    said = say(needed), say(fit.budget_bytes)
+    return said if fit.fits or said[0] != said[1] else (f"{needed:,} B", f"{fit.budget_bytes:,} B")
 
 
 def count(value: int | None) -> str:
