@@ -121,7 +121,7 @@ RUNS = {
     "ablate": ("Once",),
     "lens": ("Once",),
     "score": ("The cat ran.",),
-    "lesson": ("softmax",),
+    "lesson": ("softmax", "-q"),  # without the commands to try, which say what the model is called
     "kv-quality": ("--text", "story.txt", "--spec", "bf16"),
 }
 
