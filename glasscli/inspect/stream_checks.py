@@ -10,14 +10,12 @@ from glasscli.arrays import Array
 from glasscli.config.model_config import ModelConfig
 from glasscli.inspect.checks import TOLERANCE, Check, bound, largest_difference
 from glasscli.inspect.dump import Dump
-from glasscli.inspect.gradients import central_differences
+from glasscli.inspect.gradients import MOST_TRIED, central_differences
 from glasscli.inspect.trace import LayerTrace
 from glasscli.model.ops import ACTIVATIONS
 
 if TYPE_CHECKING:
     from glasscli.model.llama import Llama
-
-MOST_DIFFERENCES = 4096  # logits of a row: the time that central differences take grows with their square
 
 
 def check_stream(trace: LayerTrace, config: ModelConfig) -> dict[str, Check]:
@@ -78,7 +76,7 @@ def _grad(dump: Dump, model: "Llama") -> Iterator[Check]:
     rows = dump.outside["grad"].astype(np.float64)
     total = float(np.abs(rows.sum(axis=1)).max())
     text, ok = f"Σ = 0, Δ {bound(total)}", total < TOLERANCE
-    if rows.shape[1] <= MOST_DIFFERENCES:
+    if rows.shape[1] <= MOST_TRIED:
         row = rows[-1]
         came = int(row.argmin())  # the only one below 0
         p = row + (np.arange(len(row)) == came)

@@ -5,7 +5,7 @@ import pytest
 from helpers.dump_cases import PROMPT, tiny
 
 from glasscli.errors import UsageError
-from glasscli.inspect.gradients import central_differences, gradient_of, loss_gradient, loss_of
+from glasscli.inspect.gradients import central_differences, gradient_of, loss_gradient, loss_of, most_pushed
 from glasscli.inspect.predictions import one_token
 from glasscli.inspect.scoring import score_text
 
@@ -47,3 +47,14 @@ def test_after_the_last_token_the_target_must_be_said() -> None:
         loss_gradient(tiny(), PROMPT)
     token = one_token(tiny(), "t")
     assert loss_gradient(tiny(), PROMPT, target=token).target == token
+
+
+def test_of_a_large_vocabulary_the_logits_pushed_hardest_are_tried() -> None:
+    """Their differences are those that all have; time does not grow with the square of the vocabulary."""
+    logits = np.random.default_rng(0).normal(0, 3, 5000)
+    gradient = gradient_of(logits, 7)
+    tried = most_pushed(gradient)
+    assert len(tried) == 64
+    assert 7 in tried
+    np.testing.assert_allclose(central_differences(logits, 7, only=tried), gradient[tried], atol=1e-7)
+    assert most_pushed(gradient[:4096]).tolist() == list(range(4096))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from glasscli.inspect.gradients import LossGradient, loss_gradient
+from glasscli.inspect.gradients import MOST_TRIED, LossGradient, loss_gradient
 from glasscli.inspect.predictions import log_softmax
 from glasscli.inspect.whatif import softmax_jacobian
 from glasscli.lesson.parts import Ask, Claim, Formula, Part, Say, Table, Try
@@ -50,7 +50,9 @@ def _collapse(found: LossGradient) -> Iterator[Part]:
     p[found.target.id] += 1
     push = np.zeros_like(p)
     push[found.target.id] = -1 / p[found.target.id]
-    gap = float(np.abs(softmax_jacobian(p) @ push - found.gradient).max())
+    # Of a large vocabulary J is not built: row i of diag(p) − p·pᵀ times push is p_i · (push_i − p·push).
+    product = softmax_jacobian(p) @ push if len(p) <= MOST_TRIED else p * (push - p @ push)
+    gap = float(np.abs(product - found.gradient).max())
     yield Claim(
         f"−1/p_y is {push[found.target.id]:.1f} here; the {len(p):,} × {len(p):,} Jacobian times it is p − y "
         f"({within(gap)})",
