@@ -1,5 +1,7 @@
 """The recipe of the shipped weights, run small: it resumes where it was killed, and exports what it trained."""
 
+import json
+import math
 import random
 import signal
 import subprocess
@@ -16,14 +18,18 @@ from glasscli import load_model
 from glasscli.inspect.probes import probe_heads, probe_uniform, repeat_probes
 from glasscli.inspect.scoring import score_stories
 from glasscli.weights.recipe.average import average, go_on
+from glasscli.weights.recipe.card import Card, sharing_section
+from glasscli.weights.recipe.checkpoint import Progress
 from glasscli.weights.recipe.data import IGNORE, Corpus, Story, cut_windows, fill_batches, read_stories
-from glasscli.weights.recipe.evaluate import HeldOut
+from glasscli.weights.recipe.evaluate import HeldOut, Score
 from glasscli.weights.recipe.export import choose_dtype, export, greedy, rounded, try_dtypes
-from glasscli.weights.recipe.heads import measure, patterns, told_twice
+from glasscli.weights.recipe.heads import Head, measure, patterns, told_twice
 from glasscli.weights.recipe.model import Llama, Shape
 from glasscli.weights.recipe.muon import orthogonalise
 from glasscli.weights.recipe.names import POOL_OF
 from glasscli.weights.recipe.settings import DECAY, Settings
+from glasscli.weights.recipe.sharing import compare_kv_heads
+from glasscli.weights.recipe.stories import PROMPTS, Written, repeated_share, words_of, write
 from glasscli.weights.recipe.tokenizer import END_ID, train_tokenizer
 from glasscli.weights.recipe.train import Run
 
@@ -55,7 +61,7 @@ settings = Settings(
 )
 tokenizer = load_or_train(folder / "tokenizer.json", stories, 300)
 run = Run(folder, settings, {SHAPE!r}, compiled=False)
-corpus = Corpus(stories[2:], stories[:2], tokenizer)
+corpus = Corpus(stories[2:], tokenizer)
 run.train(corpus, HeldOut(stories[:2], tokenizer), save_every_s=0, score_every=1_000)
 """
 
@@ -87,6 +93,7 @@ def test_a_killed_run_goes_on_to_the_very_same_end(tmp_path: Path) -> None:
     assert train(killed).wait() == 0
 
     expected, found = state(whole), state(killed)
+    assert found["progress"]["tokens"] == expected["progress"]["tokens"] >= 9_000, "the end is kept"
     assert untimed(found["progress"]["curve"]) == untimed(expected["progress"]["curve"])
     assert len(expected["progress"]["curve"]) >= 9
     for name, tensor in expected["model"].items():
@@ -108,12 +115,12 @@ def test_every_token_is_a_target_once_and_has_its_story_before_it() -> None:
 
 def test_batches_hold_every_target_of_an_epoch() -> None:
     tokenizer = train_tokenizer(STORIES, 300)
-    corpus = Corpus(STORIES, [], tokenizer)
-    settings = Settings(seed=3, batch_tokens=1024, swap_share=0.0, extra_share=0.0)
-    batches = corpus.epoch(settings, 1, 0)
+    corpus = Corpus(STORIES, tokenizer)
+    settings = Settings(seed=3, batch_tokens=1024, swap_share=0.0)
+    batches = corpus.epoch(settings, 1)
     expected = sorted(i for text in STORIES for i in [*tokenizer.encode(text).ids[1:], END_ID])
     assert sorted(int(i) for _, targets in batches for i in targets[targets != IGNORE]) == expected
-    again = corpus.epoch(settings, 1, 0)
+    again = corpus.epoch(settings, 1)
     assert all(
         torch.equal(a, b) for one, two in zip(batches, again, strict=True) for a, b in zip(one, two, strict=True)
     )
@@ -121,7 +128,7 @@ def test_batches_hold_every_target_of_an_epoch() -> None:
 
 def test_names_change_and_nothing_else_does() -> None:
     tokenizer = train_tokenizer(STORIES, 300)
-    corpus = Corpus(STORIES, [], tokenizer)
+    corpus = Corpus(STORIES, tokenizer)
     text = "Sue met Tim. Tim's cat, Timothy, sat by Sue and Lily."
     story = Story(text, tokenizer)
     assert story.names == ["Sue", "Tim", "Lily"]
@@ -235,15 +242,6 @@ def test_the_dtype_is_the_first_that_changes_no_greedy_token() -> None:
     assert ids[0, 8] == model(prompts)[0, -1].argmax()
 
 
-def test_previous_share_is_what_the_pattern_says() -> None:
-    torch.manual_seed(3)
-    model = Llama(SHAPE)
-    ids = torch.randint(1, SHAPE.vocab_size, (1, 20))
-    targets = torch.where(torch.arange(20) < 12, ids, IGNORE)
-    expected = patterns(model, ids[0].tolist())[1, 0].diagonal(-1)[:11].mean()
-    torch.testing.assert_close(model.previous_share(ids, targets, layer=1, head=0), expected)
-
-
 def test_head_scores_of_a_hand_made_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
     """A head that always looks one back, and one that looks 23 back (where it can, else at the first)."""
 
@@ -290,3 +288,71 @@ def test_leftover_rows_move_up_and_empty_rows_end() -> None:
     batches = list(fill_batches(windows, batch_tokens=2048))
     assert [tuple(inputs.shape) for inputs, _ in batches] == [(4, 512)]
     assert (batches[0][1] != IGNORE).sum() == 99 + 149 + 499
+
+
+def test_two_kv_heads_are_compared_by_the_same_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run small: each has its own shape, all end at the same token, and the cache is what glass allocates."""
+    monkeypatch.setattr("glasscli.weights.recipe.sharing.TABLE", tmp_path / "kv_heads.json")
+    monkeypatch.setattr("glasscli.weights.recipe.sharing.TOKENS", 60_000)
+    monkeypatch.setattr("glasscli.weights.recipe.sharing.KV_HEADS", (4, 1))
+    tokenizer = train_tokenizer(STORIES, Shape().vocab_size)
+    corpus, held_out = Corpus(STORIES[2:], tokenizer), HeldOut(STORIES[:2], tokenizer)
+    compare_kv_heads(corpus, held_out, tokenizer, tmp_path, compiled=False)
+    rows = json.loads((tmp_path / "kv_heads.json").read_text())
+    assert [row["n_kv_heads"] for row in rows] == [4, 1]
+    assert rows[0]["tokens"] == rows[1]["tokens"] >= 60_000
+    assert rows[0]["n_parameters"] - rows[1]["n_parameters"] == 4 * 2 * 3 * 32 * 128
+    for row in rows:
+        loaded = load_model(tmp_path / f"kv-heads-{row['n_kv_heads']}" / "model")
+        cache = loaded.model.new_cache(8)
+        assert row["cache_bytes_per_token"] == cache.nbytes / 8 / 2  # glass keeps float32 here, the table says float16
+        assert row["curve"][-1][0] == row["tokens"]
+    section = sharing_section(rows)
+    assert f"| 1 | {rows[1]['n_parameters']:,} | {rows[1]['nats_per_token']:.4f} |" in section
+
+
+def test_what_is_counted_in_a_story() -> None:
+    """By hand: `a b c d e a b c d` has six runs of four words, one of them twice."""
+    story = Written("A b", 1, " c d, e. A b c d!", ended=True, unknown=())
+    assert story.grams == (6, 1)
+    assert repeated_share([story, Written("x", 1, " y", ended=False, unknown=())]) == 1 / 6
+    assert words_of("Mom's cat-fish said “Don't!” 3 times") == ["mom's", "cat", "fish", "said", "don't", "times"]
+    assert len(set(PROMPTS)) == 20
+
+
+def test_a_story_is_what_the_command_writes() -> None:
+    folder = load_model().folder
+    first, second = (write(folder, PROMPTS[0], seed, {"once"}) for seed in (1, 1))
+    assert first == second
+    assert "once" not in first.unknown
+    assert "upon" in first.unknown
+
+
+def test_the_card_tells_what_it_was_given(tmp_path: Path) -> None:
+    """No number of the template's own: every one that a run could change is put in."""
+    (tmp_path / "model.safetensors").write_bytes(b"x" * 1234)
+    heads = [Head(1, 0, 0.7, 0.1, 0.01, 0.001, 0.02), Head(2, 2, 0.1, 0.2, 0.2, 0.05, 0.02)]
+    point = {"tokens": 5e6, "train_nats": 2.0, "val_nats": 1.9, "val_bits_per_byte": 0.85, "rate": 0.5, "cpu_s": 60}
+    Card(
+        constant=Settings(total_tokens=3_000_000),
+        decay=Settings(seed=7, total_tokens=5_000_000),
+        progress=Progress(tokens=5_000_000, step=77, curve=[point]),
+        decayed=Score(100.0, 60, 160),
+        watched=Score(99.0, 60, 160),
+        last=Score(50.0, 30, 80),
+        n_stories=(11, 12, 13),
+        heads=heads,
+        trials=[],
+        dtype="float16",
+        sha256="abc",
+        stories=[Written("One", 1, " day.", True, ()), Written("Two", 2, " zug.", False, ("zug",))],
+    ).write(tmp_path)
+    card = (tmp_path / "README.md").read_text()
+    nats, bits = 99 / 60, 99 / math.log(2) / 160
+    assert f"| 12 | 60 | 160 | {nats:.4f} | **{bits:.4f}** |" in card
+    assert f"| 13 | 30 | 80 | {50 / 30:.4f} | **{50 / math.log(2) / 80:.4f}** |" in card
+    assert "Head 1.0 looks at the token before (0.70); head 2.2 finds what followed" in card
+    assert "* 1 of 2 come to their end by themselves." in card
+    assert "* 1 of 2 hold a word that is in no training story: zug." in card
+    assert "`Two`, seed 2:\n\n```text\nTwo zug.\n(cut where the context ends)\n```" in card
+    assert "5.0 M tokens in 77 steps" in card

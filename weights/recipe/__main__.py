@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -15,24 +16,44 @@ from .evaluate import HeldOut
 from .export import choose_dtype, export, rounded, try_dtypes
 from .heads import measure
 from .model import Llama, Shape
-from .settings import CONSTANT, DECAY, EARLIER_SHARE, POLISH, POLISH_SHARE
+from .settings import CONSTANT, DECAY, EARLIER_SHARE
+from .sharing import compare_kv_heads
+from .stories import write_stories
 from .tokenizer import load_or_train
 from .train import Run
 
 MODEL_FOLDER = Path(__file__).parents[1] / "glass-1m"
-FILES = ("train.txt", "val.txt", "extra_fables_permissive.txt")
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The stories of a corpus folder: to train on, to watch the run by, and to look at once, at the end."""
+
+    train: Sequence[str]
+    val: Sequence[str]
+    last: Sequence[str]
+
+    @classmethod
+    def read(cls, folder: Path) -> "Texts":
+        return cls(*(read_stories(folder / name) for name in ("train.txt", "val.txt", "val2.txt")))
 
 
 def parse() -> argparse.Namespace:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     parser = argparse.ArgumentParser(prog="python -m weights.recipe", description=__doc__)
-    parser.add_argument("corpus", type=Path, help=f"folder with {', '.join(FILES)}")
+    parser.add_argument("corpus", type=Path, help="folder with train.txt, val.txt, val2.txt")
     parser.add_argument("--run", type=Path, default=cache / "glass-recipe", help="folder for checkpoints (%(default)s)")
     parser.add_argument("--out", type=Path, default=MODEL_FOLDER, help="folder for the model (%(default)s)")
+    parser.add_argument(
+        "--tokenizer", type=Path, default=MODEL_FOLDER / "tokenizer.json", help="learnt here if there is none yet"
+    )
     parser.add_argument("--share", type=float, default=1.0, help="train on this share of the tokens, to try it out")
-    parser.add_argument("--threads", type=int, default=2, help="the last digits of the result depend on it")
+    parser.add_argument("--threads", type=int, default=1, help="the last digits of the result depend on it")
     parser.add_argument(
         "--eager", action="store_true", help="do without a C++ compiler, at three quarters of the speed"
+    )
+    parser.add_argument(
+        "--kv-heads", action="store_true", help="instead: what 4, 2 and 1 KV heads cost, trained alike on fewer tokens"
     )
     return parser.parse_args()
 
@@ -41,42 +62,57 @@ def main() -> None:
     args = parse()
     torch.set_num_threads(args.threads)
     args.run.mkdir(parents=True, exist_ok=True)
-    stories = [read_stories(args.corpus / name) for name in FILES]
-    train, val, extra = stories
+    texts = Texts.read(args.corpus)
     shape = Shape()
-    tokenizer = load_or_train(args.run / "tokenizer.json", train, shape.vocab_size)
-    held_out = HeldOut(val, tokenizer)
-    corpus = Corpus(train, extra, tokenizer)
-
-    before, after = args.run / "constant", args.run / "decay"
-    constant = Run(before, CONSTANT.scaled(args.share), shape, compiled=not args.eager)
-    constant.train(corpus, held_out)
-    go_on(constant.path, after / constant.path.name, DECAY.scaled(args.share))
-    decay = Run(after, DECAY.scaled(args.share), shape, compiled=not args.eager)
-    decay.train(corpus, held_out)
-
+    tokenizer = load_or_train(args.tokenizer, texts.train, shape.vocab_size)
+    tokenizer.no_padding()
+    held_out = HeldOut(texts.val, tokenizer)
+    corpus = Corpus(texts.train, tokenizer)
+    if args.kv_heads:
+        compare_kv_heads(corpus, held_out, tokenizer, args.run, compiled=not args.eager)
+        return
+    constant, decay = train(corpus, held_out, args.run, shape, share=args.share, compiled=not args.eager)
     mean = average(shape, {constant.path: EARLIER_SHARE, decay.path: 1 - EARLIER_SHARE})
-    mean_score = held_out.score(mean)
-    polish = Run(args.run / "polish", POLISH.scaled(args.share), shape, compiled=not args.eager)
-    if polish.progress.step == 0:
-        polish.model.load_state_dict(mean.state_dict())
-    polish.train(corpus, held_out)
-    kept = 1 - POLISH_SHARE
-    shares = {constant.path: kept * EARLIER_SHARE, decay.path: kept * (1 - EARLIER_SHARE), polish.path: POLISH_SHARE}
-    card = Card(constant.settings, decay.settings, decay.progress, mean_score, [len(some) for some in stories])
-    finish(average(shape, shares), card, held_out, val, tokenizer, args.out)
+    finish(mean, constant, decay, texts, tokenizer, args.out)
 
 
-def finish(model: Llama, card: Card, held_out: HeldOut, val: Sequence[str], tokenizer: Tokenizer, folder: Path) -> None:
+def train(
+    corpus: Corpus, held_out: HeldOut, folder: Path, shape: Shape, *, share: float, compiled: bool
+) -> tuple[Run, Run]:
+    """Both parts of training, in `folder`, on `share` of the tokens; goes on where it was stopped."""
+    before, after = folder / "constant", folder / "decay"
+    constant = Run(before, CONSTANT.scaled(share), shape, compiled=compiled)
+    constant.train(corpus, held_out)
+    go_on(constant.path, after / constant.path.name, DECAY.scaled(share))
+    decay = Run(after, DECAY.scaled(share), shape, compiled=compiled)
+    decay.train(corpus, held_out)
+    return constant, decay
+
+
+def finish(mean: Llama, constant: Run, decay: Run, texts: Texts, tokenizer: Tokenizer, folder: Path) -> None:
     """Round, write, measure what was written, and describe it."""
-    trials = try_dtypes(model, val[:50], tokenizer)
+    held_out = HeldOut(texts.val, tokenizer)
+    trials = try_dtypes(mean, texts.val[:50], tokenizer)
     dtype = choose_dtype(trials)
-    sha256 = export(model, tokenizer, folder, dtype)
-    shipped = rounded(model, dtype)
-    score = held_out.score(shipped)
-    print(f"{folder}: {dtype}, {score.nats_per_token:.4f} nats/token, {score.bits_per_byte:.4f} bits/byte held out")
-    other_half = HeldOut(val[1::2], tokenizer).score(shipped)
-    card.write(folder, score, other_half, measure(shipped, val, tokenizer), trials, dtype, sha256)
+    sha256 = export(mean, tokenizer, folder, dtype)
+    shipped = rounded(mean, dtype)
+    card = Card(
+        constant=constant.settings,
+        decay=decay.settings,
+        progress=decay.progress,
+        decayed=held_out.score(decay.model),
+        watched=held_out.score(shipped),
+        last=HeldOut(texts.last, tokenizer).score(shipped),
+        n_stories=(len(texts.train), len(texts.val), len(texts.last)),
+        heads=measure(shipped, texts.val, tokenizer),
+        trials=trials,
+        dtype=dtype,
+        sha256=sha256,
+        stories=write_stories(folder, texts.train),
+    )
+    card.write(folder)
+    for name, score in (("val.txt", card.watched), ("val2.txt", card.last)):
+        print(f"{folder}: {dtype}, {name} {score.nats_per_token:.4f} nats/token, {score.bits_per_byte:.4f} bits/byte")
 
 
 if __name__ == "__main__":

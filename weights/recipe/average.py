@@ -25,7 +25,7 @@ def go_on(before: Path, after: Path, settings: Settings) -> None:
     if after.exists():
         return
     _, progress, state = checkpoint.load(before)
-    progress.epoch, progress.batch, progress.epoch_tokens = progress.epoch + 1, 0, progress.tokens
+    progress.epoch, progress.batch = progress.epoch + 1, 0
     progress.loss_sum, progress.loss_count = 0.0, 0
     state["settings"], state["progress"] = vars(settings), vars(progress)
     after.parent.mkdir(parents=True, exist_ok=True)

@@ -1,92 +1,123 @@
-"""The model card: `card.md` with the run's own numbers put in."""
+"""The model card: `card.md` with the run's own numbers put in. Whatever is true of one run only comes from here."""
 
-import subprocess
-import sys
+import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
+from typing import Any
+
+import torch
 
 from .checkpoint import Progress
 from .evaluate import Score
 from .export import DtypeTrial
 from .heads import Head
-from .settings import EARLIER_SHARE, NUDGED, POLISH, POLISH_SHARE, Settings
+from .settings import EARLIER_SHARE, Settings
+from .sharing import TABLE
+from .stories import PROMPTS, SEEDS, Written, repeated_share
 
-SEEDS = (1, 2, 3, 4, 5)
+FLOOR = 0.6  # bits per byte where the bars of the curve begin
 
 
 @dataclass(frozen=True)
 class Card:
-    """What is to be told: both parts of training, their mean, and how many stories the three files hold."""
+    """What is to be told.
+
+    Attributes:
+        constant, decay, progress: both parts of training, and how far the second has come.
+        decayed: the last weights, before the mean, on the stories that the run was watched by.
+        watched, last: the shipped weights on those, and on those looked at once.
+        n_stories: to train on, to watch the run by, to look at once.
+    """
 
     constant: Settings
     decay: Settings
     progress: Progress
-    mean_score: Score
-    n_stories: Sequence[int]
+    decayed: Score
+    watched: Score
+    last: Score
+    n_stories: tuple[int, int, int]
+    heads: Sequence[Head]
+    trials: Sequence[DtypeTrial]
+    dtype: str
+    sha256: str
+    stories: Sequence[Written]
 
-    def write(
-        self,
-        folder: Path,
-        score: Score,
-        other_half: Score,
-        heads: Sequence[Head],
-        trials: Sequence[DtypeTrial],
-        dtype: str,
-        sha256: str,
-    ) -> None:
-        """Write README.md into the model folder, whose other files must be there already.
-
-        `other_half` is the score on the held-out stories by which the shares of the mean were not chosen.
-        """
+    def write(self, folder: Path) -> None:
+        """Write README.md into the model folder, whose other files must be there already."""
         template = Template(Path(__file__).with_name("card.md").read_text(encoding="utf-8"))
-        numbers = {
-            **self._numbers(),
-            "nats": f"{score.nats_per_token:.4f}",
-            "bits": f"{score.bits_per_byte:.4f}",
-            "other_half": f"{other_half.bits_per_byte:.4f}",
-            "val_tokens": f"{score.n_tokens:,}",
-            "val_bytes": f"{score.n_bytes:,}",
-            "heads": heads_table(heads),
-            "trials": trials_table(trials),
-            "dtype": dtype,
-            "size": f"{(folder / 'model.safetensors').stat().st_size:,}",
-            "sha256": sha256,
-            "samples": "\n\n".join(sample(folder, seed) for seed in SEEDS),
-        }
-        (folder / "README.md").write_text(template.substitute(numbers), encoding="utf-8")
+        size = f"{(folder / 'model.safetensors').stat().st_size:,}"
+        told = {**self._training(), **self._measures(), **self._stories(), "size": size}
+        (folder / "README.md").write_text(template.substitute(told), encoding="utf-8")
 
-    def _numbers(self) -> dict[str, object]:
-        """Those of the training: settings as `constant_…` and `decay_…`, the curve, times."""
+    def _training(self) -> dict[str, object]:
+        """Settings as `constant_…` and `decay_…`, the curve, times."""
         progress = self.progress
-        counts = zip(("train_stories", "val_stories", "extra_stories"), self.n_stories, strict=True)
         return {
             **{f"constant_{name}": value for name, value in vars(self.constant).items()},
             **{f"decay_{name}": value for name, value in vars(self.decay).items()},
-            **{name: f"{count:,}" for name, count in counts},
             "constant_end": millions(self.constant.total_tokens),
             "decay_end": millions(self.decay.total_tokens),
             "warmup": millions(self.constant.warmup_tokens),
-            "earlier_share": f"{EARLIER_SHARE:.0%}".replace("%", " %"),
-            "mean_bits": f"{self.mean_score.bits_per_byte:.4f}",
-            "polish_share": f"{POLISH_SHARE:.0%}".replace("%", " %"),
-            "polish_tokens": millions(POLISH.total_tokens),
-            "nudge": POLISH.nudge,
-            "nudged": f"{NUDGED[0]}.{NUDGED[1]}",
-            "last_bits": f"{progress.curve[-1]['val_bits_per_byte']:.4f}",
+            "earlier_share": percent(EARLIER_SHARE),
             "tokens": millions(progress.tokens),
             "steps": f"{progress.step:,}",
             "epochs": progress.epoch + 1,
             "cpu_hours": f"{progress.cpu_s / 3600:.1f}",
             "wall_hours": f"{progress.wall_s / 3600:.1f}",
+            "threads": f"{torch.get_num_threads()} thread{'s' * (torch.get_num_threads() > 1)}",
+            "cores": os.cpu_count(),
+            "torch": torch.__version__.split("+")[0],
             "curve": curve_table(progress.curve),
             "plot": curve_plot(progress.curve),
+            "floor": FLOOR,
+        }
+
+    def _measures(self) -> dict[str, object]:
+        """How well it predicts, what its heads do, what rounding changed, what sharing heads costs."""
+        names = ("train_stories", "val_stories", "last_stories")
+        return {
+            "nats": f"{self.watched.nats_per_token:.4f}",
+            "bits": f"{self.watched.bits_per_byte:.4f}",
+            "val_tokens": f"{self.watched.n_tokens:,}",
+            "val_bytes": f"{self.watched.n_bytes:,}",
+            "last_nats": f"{self.last.nats_per_token:.4f}",
+            "last_bits": f"{self.last.bits_per_byte:.4f}",
+            "last_tokens": f"{self.last.n_tokens:,}",
+            "last_bytes": f"{self.last.n_bytes:,}",
+            "decayed_bits": f"{self.decayed.bits_per_byte:.4f}",
+            **{name: f"{count:,}" for name, count in zip(names, self.n_stories, strict=True)},
+            "heads": heads_table(self.heads),
+            "two_heads": two_heads(self.heads),
+            "trials": trials_table(self.trials),
+            "dtype": self.dtype,
+            "sha256": self.sha256,
+            "sharing": sharing_section(json.loads(TABLE.read_text(encoding="utf-8"))) if TABLE.exists() else "",
+        }
+
+    def _stories(self) -> dict[str, object]:
+        unknown = [story for story in self.stories if story.unknown]
+        words = list(dict.fromkeys(word for story in unknown for word in story.unknown))
+        return {
+            "n_written": len(self.stories),
+            "n_prompts": len(PROMPTS),
+            "n_seeds": len(SEEDS),
+            "n_ended": sum(story.ended for story in self.stories),
+            "repeated": f"{100 * repeated_share(self.stories):.1f} %",
+            "n_unknown": len(unknown),
+            "unknown": f": {', '.join(words)}" if words else "",
+            "samples": "\n\n".join(map(sample, self.stories)),
         }
 
 
 def millions(tokens: int) -> str:
     return f"{tokens / 1e6:.1f}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def thinned(curve: Sequence[dict[str, float]], n_points: int) -> list[dict[str, float]]:
@@ -109,11 +140,11 @@ def curve_table(curve: Sequence[dict[str, float]]) -> str:
 
 
 def curve_plot(curve: Sequence[dict[str, float]], width: int = 50) -> str:
-    """Held-out bits per byte as bars that begin at 0.6."""
+    """Held-out bits per byte as bars that begin at FLOOR."""
     points = thinned(curve, 16)
-    most = max(point["val_bits_per_byte"] for point in points) - 0.6
+    most = max(point["val_bits_per_byte"] for point in points) - FLOOR
     return "\n".join(
-        f"{point['tokens'] / 1e6:6.1f} M {'█' * max(1, round(width * (point['val_bits_per_byte'] - 0.6) / most))} "
+        f"{point['tokens'] / 1e6:6.1f} M {'█' * max(1, round(width * (point['val_bits_per_byte'] - FLOOR) / most))} "
         f"{point['val_bits_per_byte']:.3f}"
         for point in points
     )
@@ -130,16 +161,43 @@ def heads_table(heads: Sequence[Head]) -> str:
     return "\n".join(lines)
 
 
+def two_heads(heads: Sequence[Head]) -> str:
+    """Which looks back one token most, and which finds what followed last time best."""
+    back = max(heads, key=lambda head: head.previous)
+    copies = max(heads, key=lambda head: head.induct)
+    return (
+        f"Head {back.layer}.{back.head} looks at the token before ({back.previous:.2f}); head "
+        f"{copies.layer}.{copies.head} finds what followed last time ({copies.induct:.3f} ± {copies.induct_sd:.3f}, "
+        f"{copies.induct / copies.uniform:.1f} times uniform)."
+    )
+
+
 def trials_table(trials: Sequence[DtypeTrial]) -> str:
     lines = ["| dtype | prompts whose 100 greedy tokens changed | largest change of a logit |", "| --- | ---: | ---: |"]
     lines += [f"| {t.dtype} | {t.n_changed} of {t.n_prompts} | {t.largest_logit_change:.4f} |" for t in trials]
     return "\n".join(lines)
 
 
-def sample(folder: Path, seed: int) -> str:
-    """What glass itself writes at its default settings, not edited."""
-    command = ["generate", "Once upon a time", "--seed", str(seed)]
-    done = subprocess.run(
-        [sys.executable, "-m", "glasscli", *command, "--model", str(folder)], capture_output=True, text=True, check=True
-    )
-    return f"Seed {seed}:\n\n```text\n{done.stdout.rstrip()}\n```"
+def sharing_section(rows: Sequence[dict[str, Any]]) -> str:
+    """What 4, 2 and 1 KV heads cost when the model is trained with them."""
+    lines = [
+        "## What sharing KV heads costs",
+        "",
+        f"Trained alike from the first step, in {millions(rows[0]['tokens'])} M tokens each: the same text, seed and",
+        "settings, the parts of the recipe in proportion. `weights/recipe/kv_heads.json` holds the curves.",
+        "",
+        "| KV heads | parameters | held-out nats/token | bits/byte | cache bytes a token (f16) | decode, tokens/s |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    lines += [
+        f"| {row['n_kv_heads']} | {row['n_parameters']:,} | {row['nats_per_token']:.4f} | {row['bits_per_byte']:.4f} "
+        f"| {row['cache_bytes_per_token']:,} | {row['decode_tokens_per_s']:,.0f} |"
+        for row in rows
+    ]
+    return "\n".join([*lines, "", ""])
+
+
+def sample(story: Written) -> str:
+    """A story as it was written, its prompt in front."""
+    end = "" if story.ended else "\n(cut where the context ends)"
+    return f"`{story.prompt}`, seed {story.seed}:\n\n```text\n{story.prompt}{story.text.rstrip()}{end}\n```"

@@ -22,7 +22,6 @@ class Progress:
     step: int = 0
     epoch: int = 0
     batch: int = 0  # batches of this epoch already used
-    epoch_tokens: int = 0  # tokens when this epoch began
     cpu_s: float = 0.0
     wall_s: float = 0.0
     loss_sum: float = 0.0  # over the steps since the curve's last point

@@ -86,37 +86,22 @@ class Story:
 
 
 class Corpus:
-    """Training stories, an optional second collection, and the epochs they give."""
+    """Training stories, and the epochs they give."""
 
-    def __init__(self, main: Sequence[str], extra: Sequence[str], tokenizer: Tokenizer) -> None:
-        self.main = [Story(text, tokenizer) for text in main]
-        self.extra = [Story(text, tokenizer) for text in extra]
+    def __init__(self, stories: Sequence[str], tokenizer: Tokenizer) -> None:
+        self.stories = [Story(text, tokenizer) for text in stories]
         spellings = [before + name for name in POOL_OF for before in ("", " ")]
         encoded = tokenizer.encode_batch(spellings, add_special_tokens=False)
         self.spell = {text: np.array(e.ids, np.int64) for text, e in zip(spellings, encoded, strict=True)}
-        self.counts = count_names(name for story in self.main for name in story.names)
+        self.counts = count_names(name for story in self.stories for name in story.names)
 
-    def epoch(self, settings: Settings, number: int, begins_at: int) -> list[tuple[Tensor, Tensor]]:
-        """Every training story once, in a new order, as (inputs, targets) batches [rows, width].
-
-        Args:
-            number, begins_at: which epoch it is, and how many tokens were seen before it.
-        """
+    def epoch(self, settings: Settings, number: int) -> list[tuple[Tensor, Tensor]]:
+        """Every training story once, in the order of epoch `number`, as (inputs, targets) batches [rows, width]."""
         rng = random.Random(f"{settings.seed}/{number}")
         windows: list[Window] = []
-        n_main = 0
-        for story in self.main:
+        for story in self.stories:
             swap = rng.random() < settings.swap_share
             ids = story.ids(self.spell, choose_names(story.names, self.counts, rng) if swap else {})
-            n_main += len(ids) - 1
-            windows += cut_windows(ids, overlap=64)
-        extra_share = settings.extra_share if begins_at < settings.extra_until_tokens else 0.0
-        n_extra = int(n_main * extra_share / (1 - extra_share))
-        for story in rng.sample(self.extra, len(self.extra)):
-            if n_extra <= 0:
-                break
-            ids = story.ids(self.spell, {})
-            n_extra -= len(ids) - 1
             windows += cut_windows(ids, overlap=64)
         rng.shuffle(windows)
         batches = list(fill_batches(windows, settings.batch_tokens))

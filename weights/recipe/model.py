@@ -131,15 +131,14 @@ class Decoder(nn.Module):
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
 
-    def forward(self, token_ids: Tensor, upto: int | None = None) -> Tensor:
-        """The normed residual stream [B, T, dim]; with `upto`, what enters block `upto`, not normed."""
+    def forward(self, token_ids: Tensor) -> Tensor:
+        """The normed residual stream [B, T, dim]."""
         cos, sin = self.turns(token_ids.shape[1])
         x: Tensor = self.embed_tokens(token_ids)
-        for layer in self.layers[:upto]:
+        for layer in self.layers:
             x = layer(x, cos, sin)
-        if upto is None:
-            x = self.norm(x)
-        return x
+        normed: Tensor = self.norm(x)
+        return normed
 
     def turns(self, n_tokens: int) -> tuple[Tensor, Tensor]:
         """Cosines and sines of the first positions."""
@@ -178,14 +177,3 @@ class Llama(nn.Module):
         """Mean nats per target; targets of -100 are not counted."""
         logits = self(token_ids).flatten(0, 1)
         return F.cross_entropy(logits, targets.flatten(), ignore_index=-100)
-
-    def previous_share(self, token_ids: Tensor, targets: Tensor, layer: int, head: int) -> Tensor:
-        """How much a head looks at the token before: mean A[p, p - 1] over the p >= 1 that have a target."""
-        block = self.model.blocks()[layer]
-        x = block.input_layernorm(self.model(token_ids, upto=layer))
-        q, k, _ = block.self_attn.heads(x, *self.model.turns(token_ids.shape[1]))
-        scores = q[:, head].float() @ k[:, head].float().mT / self.shape.head_dim**0.5
-        future = torch.ones_like(scores[0], dtype=torch.bool).triu(1)
-        pattern = scores.masked_fill(future, float("-inf")).softmax(dim=-1)
-        share: Tensor = pattern.diagonal(-1, dim1=1, dim2=2)[targets[:, 1:] >= 0].mean()
-        return share

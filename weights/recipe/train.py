@@ -19,7 +19,7 @@ from .data import IGNORE, Corpus
 from .evaluate import HeldOut
 from .model import Llama, Shape
 from .muon import Muon
-from .settings import NUDGED, Settings
+from .settings import Settings
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -41,16 +41,10 @@ class Run:
             for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
                 optimizer.load_state_dict(saved)
         self.loss: Loss = self.model.loss
-        if self.settings.nudge:
-            self.loss = self._nudged_loss
-        elif compiled:
+        if compiled:
             torch._dynamo.config.recompile_limit = 32  # one graph for each row width
             self.loss = torch.compile(self.model.loss, dynamic=False)
         self._clock = (time.process_time(), time.perf_counter())
-
-    def _nudged_loss(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        share = self.model.previous_share(inputs, targets, *NUDGED)
-        return self.model.loss(inputs, targets) - self.settings.nudge * share
 
     def save(self, path: Path | None = None) -> None:
         self._tick()
@@ -102,15 +96,15 @@ class Run:
                     break
             else:
                 self.progress.epoch += 1
-                self.progress.batch, self.progress.epoch_tokens = 0, self.progress.tokens
+                self.progress.batch = 0
         if not self.progress.curve or self.progress.curve[-1]["tokens"] < self.progress.tokens:
             self.score(held_out, report)
-            self.save()
+        self.save()
 
     def _rest_of_epoch(self, corpus: Corpus) -> list[tuple[Tensor, Tensor]]:
         """This epoch's batches from where it stands."""
         progress = self.progress
-        return corpus.epoch(self.settings, progress.epoch, progress.epoch_tokens)[progress.batch :]
+        return corpus.epoch(self.settings, progress.epoch)[progress.batch :]
 
     def score(self, held_out: HeldOut, report: "Report") -> None:
         """Add a point to the curve."""
