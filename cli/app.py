@@ -58,20 +58,24 @@ def run(name: str, args: list[str]) -> int:
         return complain(unknown_command(name), 2)
     import typer
 
+    from glasscli.cli.naming import Read, read_names
     from glasscli.errors import GlassError
 
+    read = Read()
     try:
-        options = parser(name).main(args, prog_name=f"glass {name}", standalone_mode=False)
+        command = load(name)
+        read = read_names(command.Options, args)
+        options = parser(name).main(read.args, prog_name=f"glass {name}", standalone_mode=False)
         if isinstance(options, int):  # what was asked for was help
             return options
-        code: int = load(name).run(options)
+        code: int = command.run(read.completed(options))
         return code
     except KeyboardInterrupt:
         return 130
     except SystemExit:  # Typer's answer to a pipe that was closed
         raise BrokenPipeError from None
     except GlassError as error:
-        return complain(str(error), error.exit_code)
+        return complain(read.as_typed(str(error)), error.exit_code)
     except typer.TyperException as error:
         return complain(f"{error.format_message()}\nTry: glass {name} --help", error.exit_code)
 
