@@ -101,6 +101,7 @@ def generate_batch(
     max_new_tokens: int | None = None,
     seed: int | None = None,
     stop: str | Sequence[str] = (),
+    stop_tokens: Sequence[int] = (),
     ignore_eos: bool = False,
     overflow: str = "error",
     cache: CacheChoice = FULL,
@@ -133,6 +134,7 @@ def generate_batch(
                 max_new_tokens=max_new_tokens,
                 seed=first_seed + i,
                 stop=stop,
+                stop_tokens=stop_tokens,
                 ignore_eos=ignore_eos,
                 overflow=overflow,
                 use_cache=False,  # the batch has one for all
