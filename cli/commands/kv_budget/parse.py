@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from glasscli.budget.drafting import Drafter, method_of
 from glasscli.budget.engines import ENGINES, servers
 from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import MOST_LAYERS, Heads, Subject, divisors_near
@@ -192,14 +193,25 @@ def loadable(options: Options) -> str:
     """What an engine is to load: the folder of the config if it loads those, else a name to fill in."""
     assert options.emit is not None
     server = servers()[options.emit]
-    if not server.loads_folders:
-        return server.loads
-    named = options.config or options.model or "-"
+    return to_load(options.config or options.model or "-", server.loads, server.loads_folders)
+
+
+def to_load(named: str, otherwise: str, folders: bool = True) -> str:
+    """What loads `named`: its name on the hub, its folder if `folders` are loaded; `otherwise` where there is none."""
+    if not folders:
+        return otherwise
     if (on_hub := hub_name(named)) is not None and not Path(named).exists():
-        return server.loads if on_hub.file or "/" not in on_hub.repo else on_hub.repo
+        return otherwise if on_hub.file or "/" not in on_hub.repo else on_hub.repo
     path = Path(named)
     folder = path if path.is_dir() else path.parent if path.name == "config.json" else None
-    return server.loads if folder is None or not str(folder).isprintable() else str(folder)
+    return otherwise if folder is None or not str(folder).isprintable() else str(folder)
+
+
+def drafter(options: Options, settings: Settings) -> Drafter | None:
+    """The model that drafts, as an engine is told of it."""
+    if options.draft is None or settings.draft is None:
+        return None
+    return Drafter(to_load(options.draft, "DRAFT"), method_of(settings.draft.config) or "draft_model")
 
 
 def engine(options: Options) -> str:

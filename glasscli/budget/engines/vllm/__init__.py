@@ -57,6 +57,7 @@ class Vllm(Server, Paged):
     strict: ClassVar[Mapping[str, Any]] = {"pad_groups": True}
     splits_contexts = True
     takes_a_share = True
+    takes_a_drafter = True
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         self.latents = tuple(part for part in parts if isinstance(part, LatentAttention))
