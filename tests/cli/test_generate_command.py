@@ -47,7 +47,7 @@ from glasscli.cli.commands.generate.command import EPILOG
         (["--prompts", "-"], "stdin: is empty; expected one prompt a line"),
         (["--prompts", "-", "--show", "probs"], "--show is for one prompt"),
         (["x", "y"], "unexpected extra argument"),
-        (["x", "--nonsense"], "No such option"),
+        (["x", "--nonsense"], "no option --nonsense"),
     ],
 )
 def test_wrong_usage(model: list[str], args: list[str], says: str) -> None:

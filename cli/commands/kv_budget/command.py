@@ -28,9 +28,9 @@ from glasscli.errors import GlassError, UsageError
 from glasscli.export.curves import write_curves
 from glasscli.units import format_bytes
 
-EPILOG = f"""\b
-Settings of an engine (-s NAME=VALUE):
-{parse.known_settings()}
+EPILOG = """\
+The settings of an engine (-s NAME=VALUE): glass help engines. The formats of a cache: glass help formats. The models
+that have a name: glass help models.
 
 \b
 Examples:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 from glasscli.budget.drafting import Drafter, method_of
@@ -241,19 +240,6 @@ def engine_settings(options: Options) -> dict[str, Any]:
             raise UsageError(f"--page: {engine(options)} has no pages")
         found["block_size"] = count("--page", options.page, most=2**30)
     return found
-
-
-def known_settings() -> str:
-    """Every setting of every engine and what it is unless set, as a block of the help, 78 columns wide."""
-    lines = []
-    for engine in ENGINES.values():
-        lines += [f"  {engine.name}"] if engine.options else []
-        for name, option in engine.options.items():
-            setting, texts = f"{name}={str(option.default).lower()}", wrap(option.says, 44)
-            beside = texts.pop(0) if len(setting) <= 29 else ""
-            lines.append(f"    {setting:<29} {beside}".rstrip())
-            lines += [" " * 34 + text for text in texts]
-    return "\n".join(lines)
 
 
 def setting_value(text: str, value: str, kind: type) -> bool | int | str:
