@@ -52,7 +52,7 @@ class Sizer:
     def held(self, part: CacheSpec, tokens: int, batch: int) -> Held:
         """What all ranks of all replicas keep of all layers with this part."""
         held: Held = {}
-        copies = self.request.tp * sum(stage.get(part, 0) for stage in self.stages)
+        copies = self.request.tp * self.request.pcp * sum(stage.get(part, 0) for stage in self.stages)
         for sequences, n_replicas in replicas(batch, self.request.dp).items():
             for role, size in self.hold(part, tokens, sequences).items():
                 held[role] = held.get(role, 0) + size * copies * n_replicas
@@ -82,7 +82,7 @@ class Sizer:
     def idle_in_all(self, tokens: int, batch: int) -> int:
         """`idle` of all ranks of all replicas."""
         return sum(
-            self.request.tp * n_replicas * self.idle(stage, tokens, sequences)
+            self.request.tp * self.request.pcp * n_replicas * self.idle(stage, tokens, sequences)
             for sequences, n_replicas in replicas(batch, self.request.dp).items()
             for stage in self.stages
         )

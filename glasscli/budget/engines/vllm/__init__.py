@@ -78,8 +78,10 @@ class Vllm(Server, Paged):
                 raise refuse(self.title, request, part, "how it keeps positions beside index keys is not known")
         self.states = tuple(part for part in parts if is_state(part))
         self.pages = self.lay_out()
-        if self.request.dcp > 1:
+        if request.dcp > 1:
             contexts.check(request, parts, self.title)
+        if request.pcp > 1:
+            contexts.check_prompts(request, self.edition, self.rules.ahead)
 
     @property
     def share(self) -> Fraction:
@@ -199,6 +201,11 @@ class Vllm(Server, Paged):
         pages, shared = PAGES[type(part)](part, ask, block)
         rows = (shared + sequences * (pages - shared)) * block
         return {role: rows * size for role, size in self.row(part).items()}
+
+    def warnings(self) -> tuple[str, ...]:
+        pcp = self.request.pcp
+        said = f"pcp {pcp}: {pcp} ranks share the work on a prompt and each keeps all of the cache; dcp would divide it"
+        return (said,) if pcp > 1 else ()
 
     @property
     def keeps_states(self) -> bool:
