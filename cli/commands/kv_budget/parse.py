@@ -155,6 +155,7 @@ def settings(options: Options) -> Settings:
         pp=count("--pp", options.pp, most=65536),
         dp=count("--dp", options.dp, most=10**9),
         dcp=count("--dcp", options.dcp, most=65536),
+        pcp=count("--pcp", options.pcp, most=65536),
         ep=options.ep,
         prefix_shared=0 if options.prefix_shared in (None, "0") else count("--prefix-shared", options.prefix_shared),
         options=engine_settings(options),

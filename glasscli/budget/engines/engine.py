@@ -127,6 +127,13 @@ class Engine(ABC):
         """How many layers of each part a stage sets aside room for: as many as there are, unless it groups them."""
         return counts
 
+    def pooled(self, counts: Mapping[CacheSpec, int], tokens: int, sequences: int) -> int | None:
+        """Bytes that `sequences` take of a stage's pool in whole, where that is more than its layers write to.
+
+        None where it is the sum of what they hold.
+        """
+        return None
+
     def kept_empty(self, counts: Mapping[CacheSpec, int]) -> int:
         """Bytes of a stage's pool that no request gets, given its layers of each part."""
         return 0
