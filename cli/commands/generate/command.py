@@ -2,6 +2,7 @@
 
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.commands.generate.options import Options
+from glasscli.cli.commands.generate.together import check_params, check_together, with_form
 
 EPILOG = """\
 Without --show, --json or --jsonl, stdout gets the text and nothing else; a terminal also shows the prompt and,
@@ -25,18 +26,19 @@ Examples:
 
 
 def run(options: Options) -> int:
-    """Write one text, or continue each line of a file; the exit code."""
-    options.check()
+    """Write one text, several of one prompt, or continue each line of a file; the exit code."""
+    options = with_form(options)
+    check_together(options)
     if options.show_prompt:
         from glasscli.cli.commands.generate.asked import show_prompt
 
         return show_prompt(options)
     pin_threads(options.model, options.quiet)
-    options.check_params()
-    if options.prompts is not None:
+    check_params(options)
+    if options.several is not None:
         from glasscli.cli.commands.generate.batch import run_batch
 
-        return run_batch(options, options.prompts)
+        return run_batch(options)
     from glasscli.cli.commands.generate.single import run_single
 
     return run_single(options)

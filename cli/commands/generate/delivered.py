@@ -1,0 +1,38 @@
+"""Where texts go: to stdout, or with `-o` into a file, which is then told of."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from glasscli.checkpoint.load import LoadedModel
+from glasscli.cli.commands.generate.options import Options
+from glasscli.cli.output_file import into_file, spare_files, tell
+from glasscli.cli.prompt_text import STDIN
+from glasscli.generation.loop import Generation
+
+
+@contextmanager
+def delivered(options: Options, loaded: LoadedModel, runs: Sequence[Generation]) -> Iterator[None]:
+    """Let what the block writes go where it is wanted. Texts that Ctrl-C cuts short are kept as far as they came.
+
+    Raises:
+        UsageError: the file is one that is read.
+        OutputError: the file could not be written.
+    """
+    if options.output is None:
+        yield
+        return
+    spare_files(options.output, loaded.checkpoint.files(), "a part of the model")
+    read = [Path(name) for name in (options.prompts, options.messages) if name not in (None, STDIN)]
+    spare_files(options.output, read, "what is read")
+    with into_file(options.output):
+        yield
+    if not options.quiet:
+        tell(options.output, _words(runs))
+
+
+def _words(runs: Sequence[Generation]) -> str:
+    n = sum(len(run.token_ids) for run in runs)
+    n_cut = sum(run.finish_reason == "interrupted" for run in runs)
+    cut = "" if not n_cut else ", interrupted" if len(runs) == 1 else f", {n_cut:,} of them interrupted"
+    return f"{len(runs):,} text{'s' * (len(runs) != 1)}{cut}, {n:,} token{'s' * (n != 1)}"
