@@ -88,7 +88,7 @@ def test_ctrl_c_keeps_what_was_written(model: list[str], tmp_path: Path, form: l
     run.interrupt()
     code, shown = run.finish()
     assert code == 130
-    assert "1 text, interrupted" in shown
+    assert "1 text, interrupted, " in shown
     assert os.listdir(tmp_path) == ["out.txt"]
     data = file.read_text()
     if form == ["--json"]:

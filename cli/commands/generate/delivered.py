@@ -32,7 +32,9 @@ def delivered(options: Options, loaded: LoadedModel, runs: Sequence[Generation])
 
 
 def _words(runs: Sequence[Generation]) -> str:
-    n = sum(len(run.token_ids) for run in runs)
-    n_cut = sum(run.finish_reason == "interrupted" for run in runs)
-    cut = "" if not n_cut else ", interrupted" if len(runs) == 1 else f", {n_cut:,} of them interrupted"
-    return f"{len(runs):,} text{'s' * (len(runs) != 1)}{cut}, {n:,} token{'s' * (n != 1)}"
+    """How much was written, and whether Ctrl-C came before all of it was."""
+    n, n_all = sum(len(run.token_ids) for run in runs), len(runs)
+    cut = [run for run in runs if run.finish_reason == "interrupted"]
+    n_begun = n_all - sum(not run.token_ids for run in cut)
+    texts = f"{n_begun:,} of {n_all:,} texts" if n_begun < n_all else f"{n_all:,} text{'s' * (n_all != 1)}"
+    return f"{texts}, {'interrupted, ' if cut else ''}{n:,} token{'s' * (n != 1)}"

@@ -74,19 +74,17 @@ class Options:
     ] = None
     frequency_penalty: Annotated[
         float,
-        option(
-            "--frequency-penalty", "Taken from a logit each time its token was written.", Group.sampling, metavar="F"
-        ),
+        option("--frequency-penalty", "Lowers a token's logit each time it was written.", Group.sampling, metavar="F"),
     ] = 0.0
     presence_penalty: Annotated[
         float,
-        option("--presence-penalty", "Taken once from the logit of a token written.", Group.sampling, metavar="F"),
+        option("--presence-penalty", "Lowers a token's logit once it was written.", Group.sampling, metavar="F"),
     ] = 0.0
     logit_bias: Annotated[
         list[str] | None,
         option(
             "--logit-bias",
-            "Added to a token's logit, a word's or #ID's; -inf bans it. Several times.",
+            "Add X to the logit of a word or #ID, -inf to ban it; may be given several times.",
             Group.sampling,
             metavar="TOKEN=±X",
         ),
@@ -157,20 +155,20 @@ class Options:
     as_json: Json = False
     as_jsonl: Annotated[bool, option("--jsonl", "One JSON line a token, at once.", Group.output)] = False
     as_csv: Annotated[
-        bool, option("--csv", "One CSV table: a line for each token that each step might have taken.", Group.output)
+        bool, option("--csv", "One CSV table, a line for each likely token of each step.", Group.output)
     ] = False
     output: Annotated[
         Path | None,
         option(
             "-o --output",
-            "Write a file, as a pipe would get it; .json .jsonl .csv are enough to say so.",
+            "Write what a pipe would get to a file; .json, .jsonl and .csv say the format.",
             Group.output,
             metavar="FILE",
         ),
     ] = None
-    no_wrap: Annotated[
-        bool, option("--no-wrap", "Leave lines to the terminal, in place of breaking them at words.", Group.output)
-    ] = False
+    no_wrap: Annotated[bool, option("--no-wrap", "On a terminal, don't break lines between words.", Group.output)] = (
+        False
+    )
     samples: Annotated[
         int | None,
         option("--samples", "Write N texts, together; text i has seed S + i - 1.", Group.text, metavar="N", min=1),
