@@ -7,33 +7,12 @@
 import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING
 
-from glasscli import __version__
-from glasscli.cli.commands import COMMANDS, load, summary
+from glasscli import TYPE_CHECKING, __version__
+from glasscli.cli.commands import COMMANDS, load
 
 if TYPE_CHECKING:
     from typer.core import TyperCommand
-
-EXAMPLES = """\
-  glass generate "Once upon a time" -n 60 --seed 1
-  glass dump-attn --layer 2 "The cat sat on the mat. The cat"
-  glass kv-budget --hq 32 --hkv 8 --ctx 8k,128k
-  glass kv-budget --config path/to/config.json --budget 24GiB
-  echo "Lily had a red" | glass generate --json"""
-
-
-def help_text() -> str:
-    """What `glass --help` prints."""
-    commands = "\n".join(f"  {name:<10} {summary(name)}" for name in COMMANDS)
-    return (
-        "glass: run a small Llama-style model and look inside it.\n\n"
-        "Usage: glass COMMAND [OPTIONS]\n\n"
-        f"{commands}\n\n"
-        f"Examples:\n{EXAMPLES}\n\n"
-        "Exit: 0 done, 1 the model or the data is at fault, 2 wrong usage, 130 Ctrl-C\n"
-        "glass COMMAND --help: the options of a command; glass --version: which glass"
-    )
 
 
 def main(args: list[str] | None = None) -> int:
@@ -43,7 +22,7 @@ def main(args: list[str] | None = None) -> int:
         return complain("stdout is closed; there is nowhere to write the answer", 1)
     try:
         if not args or args[0] in ("--help", "-h"):
-            print(help_text())
+            show_overview(args)
             code = 0 if args else 2
         elif args[0] in ("--version", "-V"):
             print(f"glass {__version__}")
@@ -64,26 +43,39 @@ def main(args: list[str] | None = None) -> int:
     return code
 
 
+def show_overview(args: list[str]) -> None:
+    """Print what `glass --help` says."""
+    from glasscli.cli.console import color_in
+    from glasscli.cli.help.layout import show
+    from glasscli.cli.help.overview import overview
+
+    show(overview(), color_in(args))
+
+
 def run(name: str, args: list[str]) -> int:
     """Run one command. Prints what went wrong and returns the exit code."""
     if name not in COMMANDS:
         return complain(unknown_command(name), 2)
     import typer
 
+    from glasscli.cli.naming import Read, read_names
     from glasscli.errors import GlassError
 
+    read = Read()
     try:
-        options = parser(name).main(args, prog_name=f"glass {name}", standalone_mode=False)
+        command = load(name)
+        read = read_names(command.Options, args)
+        options = parser(name).main(read.args, prog_name=f"glass {name}", standalone_mode=False)
         if isinstance(options, int):  # what was asked for was help
             return options
-        code: int = load(name).run(options)
+        code: int = command.run(read.completed(options))
         return code
     except KeyboardInterrupt:
         return 130
     except SystemExit:  # Typer's answer to a pipe that was closed
         raise BrokenPipeError from None
     except GlassError as error:
-        return complain(str(error), error.exit_code)
+        return complain(read.as_typed(str(error)), error.exit_code)
     except typer.TyperException as error:
         return complain(f"{error.format_message()}\nTry: glass {name} --help", error.exit_code)
 
@@ -92,10 +84,12 @@ def parser(name: str) -> "TyperCommand":
     """What makes a command's `Options` from a command line."""
     import typer
 
+    from glasscli.cli.help.command import HelpfulCommand
+
     command = load(name)
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     settings = {"help_option_names": ["-h", "--help"]}
-    app.command(name, epilog=getattr(command, "EPILOG", None), context_settings=settings)(command.Options)
+    app.command(name, cls=HelpfulCommand, context_settings=settings)(command.Options)
     made = typer.main.get_command(app)
     assert isinstance(made, typer.core.TyperCommand)
     return made

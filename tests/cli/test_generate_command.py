@@ -67,7 +67,7 @@ from glasscli.cli.commands.generate.command import EPILOG
         (["x", "--stop-token", "#999999"], "--stop-token #999999: there is no token with the id 999999"),
         (["x", "--stop-token", "qqqq"], "--stop-token qqqq: 'qqqq' is not one token of this model"),
         (["x", "y"], "unexpected extra argument"),
-        (["x", "--nonsense"], "No such option"),
+        (["x", "--nonsense"], "no option --nonsense"),
     ],
 )
 def test_wrong_usage(model: list[str], args: list[str], says: str) -> None:

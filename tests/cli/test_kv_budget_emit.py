@@ -45,6 +45,38 @@ class TestEmit:
         assert glass(*args, "-s", "draft_layers=1").out.endswith("""--speculative-config '{"method": "mtp"}'\n""")
         assert "speculative" not in glass(*args, "-s", "pad_groups=true", "-s", "num_speculative_tokens=0").out
 
+    @pytest.mark.parametrize("name", ["glm-5", "deepseek-v3", "qwen3.6-27b", "qwen3-next-80b-a3b"])
+    def test_layers_of_its_own_draft_where_there_are_some(self, name: str) -> None:
+        ran = glass("kv-budget", "--model", name, "--ctx", "8k", "--emit", "vllm", "-s", "num_speculative_tokens=3")
+        assert (ran.code, '"method": "mtp"' in ran.out) == (0, True)
+
+    @pytest.mark.parametrize("name", ["llama-3.1-8b", "kimi-k2", "gpt-oss-20b"])
+    def test_a_model_without_such_layers_has_to_be_told_who_drafts(self, name: str) -> None:
+        args = ("kv-budget", "--model", name, "--ctx", "8k", "--emit", "vllm", "-s", "num_speculative_tokens=3")
+        ran = glass(*args)
+        assert (ran.code, ran.out) == (2, "")
+        assert "no layers of its own that draft" in ran.err
+        drafted = glass(*args, "--draft", "llama-3.2-1b")
+        assert """--speculative-config '{"model": "DRAFT", "method": "draft_model", """ in drafted.out
+        assert drafted.out.endswith(""""num_speculative_tokens": 3}'\n""")
+
+    def test_a_config_decides_whether_there_are_such_layers(self, tmp_path: Path) -> None:
+        path = tmp_path / "config.json"
+        args = ("kv-budget", "--config", str(path), "--emit", "vllm", "-s", "num_speculative_tokens=1", "-q")
+        for count, code in ((1, 0), (0, 2)):
+            path.write_text(json.dumps(LLAMA | {"num_nextn_predict_layers": count}))
+            assert glass(*args).code == code
+
+    def test_a_head_drafts_by_its_own_method(self, tmp_path: Path) -> None:
+        head = LLAMA | {"architectures": ["LlamaForCausalLMEagle3"], "num_hidden_layers": 1, "draft_vocab_size": 100}
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps(head))
+        args = ("kv-budget", "--model", "llama-3.1-8b", "--ctx", "8k", "--emit", "vllm", "--draft", str(path), "-q")
+        ran = glass(*args, "-s", "num_speculative_tokens=2")
+        assert f'"model": "{tmp_path}", "method": "eagle3", "num_speculative_tokens": 2' in ran.out
+        missing = glass(*args)
+        assert (missing.code, "num_speculative_tokens" in missing.err) == (2, True)
+
     def test_how_a_latent_is_expanded_is_said_to_the_environment(self) -> None:
         args = ("kv-budget", "--model", "deepseek-v3", "--ctx", "8k", "-q", "--emit", "vllm", "-s", "mla_expanded=true")
         assert glass(*args).out.startswith("env VLLM_MLA_DISABLE=1 vllm serve MODEL ")
@@ -111,7 +143,7 @@ class TestEmit:
             (("--ep", "--emit", "llama.cpp"), "experts"),
             (("--state-dtype", "f16", "--emit", "llama.cpp"), "states in f32"),
             (("--state-dtype", "fp8", "--emit", "vllm"), "no states in fp8"),
-            (("--draft", "llama-3.2-3b", "--emit", "vllm"), "drafting model"),
+            (("--draft", "llama-3.2-3b", "--emit", "llama.cpp"), "drafting model"),
         ],
     )
     def test_what_cannot_be_told_is_refused(self, args: tuple[str, ...], says: str) -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
+from glasscli.budget.drafting import Drafter, method_of
 from glasscli.budget.engines import ENGINES, servers
 from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import MOST_LAYERS, Heads, Subject, divisors_near
@@ -193,14 +193,25 @@ def loadable(options: Options) -> str:
     """What an engine is to load: the folder of the config if it loads those, else a name to fill in."""
     assert options.emit is not None
     server = servers()[options.emit]
-    if not server.loads_folders:
-        return server.loads
-    named = options.config or options.model or "-"
+    return to_load(options.config or options.model or "-", server.loads, server.loads_folders)
+
+
+def to_load(named: str, otherwise: str, folders: bool = True) -> str:
+    """What loads `named`: its name on the hub, its folder if `folders` are loaded; `otherwise` where there is none."""
+    if not folders:
+        return otherwise
     if (on_hub := hub_name(named)) is not None and not Path(named).exists():
-        return server.loads if on_hub.file or "/" not in on_hub.repo else on_hub.repo
+        return otherwise if on_hub.file or "/" not in on_hub.repo else on_hub.repo
     path = Path(named)
     folder = path if path.is_dir() else path.parent if path.name == "config.json" else None
-    return server.loads if folder is None or not str(folder).isprintable() else str(folder)
+    return otherwise if folder is None or not str(folder).isprintable() else str(folder)
+
+
+def drafter(options: Options, settings: Settings) -> Drafter | None:
+    """The model that drafts, as an engine is told of it."""
+    if options.draft is None or settings.draft is None:
+        return None
+    return Drafter(to_load(options.draft, "DRAFT"), method_of(settings.draft.config) or "draft_model")
 
 
 def engine(options: Options) -> str:
@@ -229,19 +240,6 @@ def engine_settings(options: Options) -> dict[str, Any]:
             raise UsageError(f"--page: {engine(options)} has no pages")
         found["block_size"] = count("--page", options.page, most=2**30)
     return found
-
-
-def known_settings() -> str:
-    """Every setting of every engine and what it is unless set, as a block of the help, 78 columns wide."""
-    lines = []
-    for engine in ENGINES.values():
-        lines += [f"  {engine.name}"] if engine.options else []
-        for name, option in engine.options.items():
-            setting, texts = f"{name}={str(option.default).lower()}", wrap(option.says, 44)
-            beside = texts.pop(0) if len(setting) <= 29 else ""
-            lines.append(f"    {setting:<29} {beside}".rstrip())
-            lines += [" " * 34 + text for text in texts]
-    return "\n".join(lines)
 
 
 def setting_value(text: str, value: str, kind: type) -> bool | int | str:
