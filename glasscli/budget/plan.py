@@ -42,8 +42,9 @@ class Budget:
     """A plan. `bytes_total` counts every rank of every replica; `logical_bytes` what one unsplit copy needs.
 
     For one sequence, `bytes_per_token` × tokens + `bytes_per_sequence_constant` is what it takes, tokens rounded
-    up to the engine's pages. `notes` is all there is to say, a line each; of those, `warnings` must be known to read
-    the numbers right. `edition` is the version of the engine whose rules these are, empty where it has none.
+    up to the engine's pages and, where all of them are packed in groups (KIVI), down to whole groups. `notes` is all
+    there is to say, a line each; of those, `warnings` must be known to read the numbers right. `edition` is the version
+    of the engine whose rules these are, empty where it has none.
     """
 
     request: Request

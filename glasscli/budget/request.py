@@ -6,6 +6,7 @@ not fit a head) is left to the planning. Which options an engine has, and what t
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from glasscli.budget.engines import ENGINES, engine_named
@@ -16,6 +17,8 @@ from glasscli.errors import UsageError
 if TYPE_CHECKING:
     from glasscli.budget.engines.engine import Dtypes
 
+OF_DTYPES = ("residual",)  # options that say how a dtype is kept, whoever counts
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 ZERO_IS_FINE = ("tokens", "encoder_tokens", "prefix_shared", "ep")
 
 
@@ -116,8 +119,9 @@ class Request:
         """Tokens the encoder made: as asked for, else the model's usual number, else 0."""
         return self.encoder_tokens if self.encoder_tokens is not None else self.layout.encoder_tokens or 0
 
-    def as_mathematics(self, dtypes: "Dtypes", **more: Any) -> "Request":
+    def as_mathematics(self, dtypes: "Dtypes", options: Mapping[str, Any] = NO_OPTIONS, **more: Any) -> "Request":
         """What is needed in `dtypes` with no engine's padding; one unsplit copy, up to what `more` sets."""
+        kept = {name: value for name, value in self.options.items() if name in OF_DTYPES}
         return Request(
             self.logical or self.layout,
             self.tokens,
@@ -127,5 +131,6 @@ class Request:
             index_dtype=dtypes.index,
             encoder_tokens=self.encoder,
             draft=self.draft,
+            options={**kept, **options},
             **more,
         )

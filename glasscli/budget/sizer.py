@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from glasscli.budget.engines import ENGINES
-from glasscli.budget.engines.engine import Held, total
+from glasscli.budget.engines.engine import Engine, Held, total
 from glasscli.budget.parallel import replicas, shard_all, stages
 from glasscli.budget.request import Request
 from glasscli.errors import ConfigError
@@ -17,10 +17,10 @@ class Sizer:
 
     `parts` counts the layers that hold each part; `shards` says what one rank has of those that keep anything;
     `layers` counts them for each pipeline stage, `stages` with the places that an engine sets aside for layers that
-    are not there.
+    are not there. The engine is the one that the request names, unless `engine` is given.
     """
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, engine: type[Engine] | None = None) -> None:
         self.request = request
         shards = shard_all(request.layout, request.tp)
         shards |= {part: part.shard(request.tp) for part in drafts(request)}
@@ -30,7 +30,7 @@ class Sizer:
         stage_layers[-1] += drafts(request) + (request.draft.layers if request.draft is not None else ())
         self.parts = Counter(each_part(sum(stage_layers, ())))
         self.shards = {part: shards[part] for part in self.parts if not part.keeps_nothing}
-        self.engine = ENGINES[request.engine](request, tuple(self.shards.values()))
+        self.engine = (engine or ENGINES[request.engine])(request, tuple(self.shards.values()))
         self.layers = [Counter(each_part(layers)) for layers in stage_layers]
         self.stages = [self.places(counts) for counts in self.layers]
 

@@ -42,7 +42,7 @@ MODEL = (
     "well-known model, like llama-3.1-8b [default: GLASS_MODEL]."
 )
 TOKENS = "Tokens held per sequence; 8k = 8192 [default: 1k,8k,32k,128k, or what the model was made for]."
-DTYPE = "Of K and V: f16, bf16, fp8, q8_0, q4_0 … [default: the model's, f16 with --hq]."
+DTYPE = "Of K and V: f16, bf16, fp8, q8_0, q4_0, kivi4 … [default: the model's, f16 with --hq]."
 VERBOSE = "All there is to say: a decode step, other types, how the engine allocates; --csv by kind of layer."
 DCP = "Ranks of --tp that share a sequence's tokens (decode context parallel)."
 PCP = "Ranks that share the work on a prompt, not the cache (prefill context parallel)."

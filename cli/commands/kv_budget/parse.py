@@ -19,6 +19,7 @@ from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_count, p
 CONTEXTS = (1024, 8192, 32768, 131072)
 BANDWIDTH = "3.35TB/s"  # an H100 SXM's
 SPLITS = ("tp", "pp", "dp", "dcp", "pcp")  # fields of refusals that name an option: how a plan is split over ranks
+OF_MODELS = ("f16", "bf16", "f32", "f64")  # what models are computed in
 OF_TOKENS = ("--encoder-tokens", "--prefix-shared", "--page")
 # Options of which at most one may be given.
 APART = (
@@ -133,7 +134,8 @@ def heads(options: Options) -> Heads:
         choice = " or ".join([", ".join(near[:-1]), near[-1]])
         raise UsageError(f"--hkv {hkv} does not divide --hq {hq}. Query heads must split evenly.\nTry --hkv {choice}.")
     layers = count("--layers", options.layers, 32, MOST_LAYERS)
-    name = dtype("--dtype", options.dtype) or "f16"
+    asked = dtype("--dtype", options.dtype)
+    name = asked if asked in OF_MODELS else "f16"  # a cache in fp8 is not what an engine would take by itself
     return Heads(hq, hkv, count("--head-dim", options.head_dim, 128), layers, name)
 
 
