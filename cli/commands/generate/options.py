@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from glasscli.cache.choice import CacheChoice
 from glasscli.cli.cache_option import CacheOption, choice_of
 from glasscli.cli.console import Color
-from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
+from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, Verbose, argument, option
 from glasscli.config.writing import WritingDefaults
 from glasscli.errors import UsageError
 from glasscli.generation.prompts import Overflow
@@ -142,6 +142,7 @@ class Options:
     ablate: Ablate = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     def check(self) -> None:
         """Refuse options that contradict each other.

@@ -1,6 +1,7 @@
 """What -m and --config take, and the models that kv-budget knows by name"""
 
-from glasscli.budget.models import AS_OF, MODELS
+from glasscli.budget.model_facts import MODELS
+from glasscli.budget.models import AS_OF
 from glasscli.cli.help.parts import Heading, Part, Prose, Sample, table
 from glasscli.locate.hub_name import PREFIX
 from glasscli.locate.shipped import SHIPPED
