@@ -4,6 +4,7 @@ import shlex
 from dataclasses import replace
 
 from glasscli.budget.answers import Answer, answer
+from glasscli.budget.drafting import drafts_itself
 from glasscli.budget.emit import command_line
 from glasscli.budget.engines import servers
 from glasscli.budget.model_facts import MODELS, Model
@@ -174,7 +175,16 @@ def run_emit(options: Options, settings: Settings, subject: Subject, available: 
     model = parse.loadable(options)
     usual = "" if subject.layout.kv_dtype_hint else subject.layout.dtype  # what an engine left to itself takes
     given = None if answered.fit is None else min(answered.fit.pool, answered.fit.budget_bytes)
-    words = command_line(options.emit, settings, answered.main, usual, model, given)
+    words = command_line(
+        options.emit,
+        settings,
+        answered.main,
+        usual,
+        model,
+        given,
+        drafts_itself=drafts_itself(subject),
+        drafter=parse.drafter(options, settings),
+    )
     console.write(shlex.join(words))
     if not options.quiet:
         for text in answered.main.warnings:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from glasscli.budget.drafting import Drafter, method_of
 from glasscli.budget.engines import ENGINES, servers
 from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import MOST_LAYERS, Heads, Subject, divisors_near
@@ -17,6 +18,7 @@ from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_count, p
 
 CONTEXTS = (1024, 8192, 32768, 131072)
 BANDWIDTH = "3.35TB/s"  # an H100 SXM's
+OF_MODELS = ("f16", "bf16", "f32", "f64")  # what models are computed in
 OF_TOKENS = ("--encoder-tokens", "--prefix-shared", "--page")
 # Options of which at most one may be given.
 APART = (
@@ -129,7 +131,8 @@ def heads(options: Options) -> Heads:
         choice = " or ".join([", ".join(near[:-1]), near[-1]])
         raise UsageError(f"--hkv {hkv} does not divide --hq {hq}. Query heads must split evenly.\nTry --hkv {choice}.")
     layers = count("--layers", options.layers, 32, MOST_LAYERS)
-    name = dtype("--dtype", options.dtype) or "f16"
+    asked = dtype("--dtype", options.dtype)
+    name = asked if asked in OF_MODELS else "f16"  # a cache in fp8 is not what an engine would take by itself
     return Heads(hq, hkv, count("--head-dim", options.head_dim, 128), layers, name)
 
 
@@ -150,6 +153,7 @@ def settings(options: Options) -> Settings:
         pp=count("--pp", options.pp, most=65536),
         dp=count("--dp", options.dp, most=10**9),
         dcp=count("--dcp", options.dcp, most=65536),
+        pcp=count("--pcp", options.pcp, most=65536),
         ep=options.ep,
         prefix_shared=0 if options.prefix_shared in (None, "0") else count("--prefix-shared", options.prefix_shared),
         options=engine_settings(options),
@@ -190,14 +194,25 @@ def loadable(options: Options) -> str:
     """What an engine is to load: the folder of the config if it loads those, else a name to fill in."""
     assert options.emit is not None
     server = servers()[options.emit]
-    if not server.loads_folders:
-        return server.loads
-    named = options.config or options.model or "-"
+    return to_load(options.config or options.model or "-", server.loads, server.loads_folders)
+
+
+def to_load(named: str, otherwise: str, folders: bool = True) -> str:
+    """What loads `named`: its name on the hub, its folder if `folders` are loaded; `otherwise` where there is none."""
+    if not folders:
+        return otherwise
     if (on_hub := hub_name(named)) is not None and not Path(named).exists():
-        return server.loads if on_hub.file or "/" not in on_hub.repo else on_hub.repo
+        return otherwise if on_hub.file or "/" not in on_hub.repo else on_hub.repo
     path = Path(named)
     folder = path if path.is_dir() else path.parent if path.name == "config.json" else None
-    return server.loads if folder is None or not str(folder).isprintable() else str(folder)
+    return otherwise if folder is None or not str(folder).isprintable() else str(folder)
+
+
+def drafter(options: Options, settings: Settings) -> Drafter | None:
+    """The model that drafts, as an engine is told of it."""
+    if options.draft is None or settings.draft is None:
+        return None
+    return Drafter(to_load(options.draft, "DRAFT"), method_of(settings.draft.config) or "draft_model")
 
 
 def engine(options: Options) -> str:
