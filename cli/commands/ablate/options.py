@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from glasscli.cli.console import Color
-from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, Special, argument, option
+from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, Special, Verbose, argument, option
 from glasscli.errors import UsageError
 
 
@@ -53,6 +53,7 @@ class Options:
     model: ModelDir = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     def check(self) -> None:
         """Refuse options that contradict each other, before anything is loaded.

@@ -30,7 +30,8 @@ from glasscli.units import format_bytes
 
 EPILOG = """\
 The settings of an engine (-s NAME=VALUE): glass help engines. The formats of a cache: glass help formats. The models
-that have a name: glass help models.
+that have a name: glass help models. -v adds a decode step, other types and how the engine allocates; to --csv, rows
+by kind of layer.
 
 \b
 Examples:

@@ -24,7 +24,7 @@ OF_TOKENS = ("--encoder-tokens", "--prefix-shared", "--page")
 # Options of which at most one may be given.
 APART = (
     ("--json", "--csv", "--emit"), ("--sweep", "--emit"), ("--sweep", "--require-fit"), ("--compare", "--emit"),
-    ("--quiet", "--verbose"), ("--json", "--output"), ("--csv", "--output"),
+    ("--json", "--output"), ("--csv", "--output"),
 )  # fmt: skip
 
 
@@ -118,8 +118,6 @@ def given_forms(options: Options) -> dict[str, bool]:
         "--require-fit": options.require_fit,
         "--compare": options.compare is not None,
         "--output": options.output is not None,
-        "--quiet": options.quiet,
-        "--verbose": options.verbose,
     }
 
 
