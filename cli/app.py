@@ -21,12 +21,16 @@ def main(args: list[str] | None = None) -> int:
     if sys.stdout is None:
         return complain("stdout is closed; there is nowhere to write the answer", 1)
     try:
-        if not args or args[0] in ("--help", "-h"):
+        if "_GLASS_COMPLETE" in os.environ:
+            code = complete(args)
+        elif not args or args[0] in ("--help", "-h"):
             show_overview(args)
             code = 0 if args else 2
         elif args[0] in ("--version", "-V"):
             print(f"glass {__version__}")
             code = 0
+        elif args[0].partition("=")[0] in ("--install-completion", "--show-completion"):
+            code = completion(args)
         else:
             code = run(args[0], args[1:])
         sys.stdout.flush()
@@ -50,6 +54,31 @@ def show_overview(args: list[str]) -> None:
     from glasscli.cli.help.overview import overview
 
     show(overview(), color_in(args))
+
+
+def complete(args: list[str]) -> int:
+    """Answer a shell that completes: the words of `args`, the last the one at the cursor."""
+    from glasscli.cli.completion.answer import answer
+    from glasscli.cli.console import write_text
+
+    try:
+        text, code = answer(os.environ["_GLASS_COMPLETE"], args)
+    except Exception:  # a shell in the middle of a line can do nothing with a message
+        return 1
+    write_text(f"{text}\n" if text else "")
+    return code
+
+
+def completion(args: list[str]) -> int:
+    """Print or install the script of a shell."""
+    from glasscli.cli.completion.install import run as installed
+    from glasscli.errors import GlassError
+
+    try:
+        print(installed(args))
+    except GlassError as error:
+        return complain(str(error), error.exit_code)
+    return 0
 
 
 def run(name: str, args: list[str]) -> int:

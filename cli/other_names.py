@@ -45,6 +45,7 @@ TOOLS: dict[str, dict[str, str]] = {
         "--pp": "-pp --pipeline-parallel-size",
         "--dp": "-dp --data-parallel-size",
         "--dcp": "-dcp --decode-context-parallel-size",
+        "--pcp": "-pcp --prefill-context-parallel-size",
         "--ep": "-ep --enable-expert-parallel",
         "--utilization": "--gpu-memory-utilization",
         "--page": "--block-size",

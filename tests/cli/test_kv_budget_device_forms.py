@@ -70,10 +70,6 @@ class TestCompare:
         assert ran.code == 1
         assert ran.err.startswith("glass: qwen2.5-7b: tp 8 does not split 28 query heads evenly")
 
-    def test_a_model_without_a_rule_is_counted_as_mathematics(self) -> None:
-        out = glass("kv-budget", "--compare", "llama-3.1-8b,deepseek-v4-flash", "--gpu", "4xh200", "--ctx", "8k").out
-        assert "deepseek-v4-flash (as mathematics needs it)" in out
-
 
 class TestSweep:
     WORDS = (*LLAMA, "--gpu", "h100", "--sweep")

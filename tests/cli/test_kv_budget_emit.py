@@ -120,6 +120,8 @@ class TestEmit:
         args = ("kv-budget", "--ctx", "8k", "-q", "--emit", "vllm", "--model")
         shared = glass(*args, "deepseek-v3", "--tp", "8", "--dcp", "8", "--ep").out
         assert "--tensor-parallel-size 8 --decode-context-parallel-size 8 --enable-expert-parallel" in shared
+        prompts = glass(*args, "deepseek-v3", "--tp", "4", "--pcp", "2").out
+        assert "--tensor-parallel-size 4 --prefill-context-parallel-size 2" in prompts
         states = glass(*args, "qwen3.6-27b", "--state-dtype", "f16", "-s", "mamba_cache_mode=align").out
         assert "--mamba-ssm-cache-dtype float16" in states
 
@@ -150,3 +152,15 @@ class TestEmit:
         ran = glass("kv-budget", "--model", "llama-3.1-8b", *args)
         assert (ran.code, ran.out) == (1, "")
         assert says in ran.err
+
+
+@pytest.mark.parametrize(("engine", "said"), [("vllm", "--kv-cache-dtype fp8"), ("sglang", "--kv-cache-dtype fp8")])
+def test_head_counts_have_no_model_in_fp8_that_an_engine_could_follow(engine: str, said: str) -> None:
+    """`auto` would be what the model is computed in, twice as much."""
+    assert said in glass("kv-budget", "--hq", "32", "--dtype", "fp8", "--emit", engine).out
+
+
+def test_mlx_has_no_cache_in_the_dtype_of_head_counts_either() -> None:
+    ran = glass("kv-budget", "--hq", "32", "--dtype", "q8_0", "--engine", "mlx")
+    assert ran.code == 1
+    assert "mlx-lm has no q8_0 cache" in ran.err

@@ -18,6 +18,7 @@ from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_count, p
 
 CONTEXTS = (1024, 8192, 32768, 131072)
 BANDWIDTH = "3.35TB/s"  # an H100 SXM's
+OF_MODELS = ("f16", "bf16", "f32", "f64")  # what models are computed in
 OF_TOKENS = ("--encoder-tokens", "--prefix-shared", "--page")
 # Options of which at most one may be given.
 APART = (
@@ -132,7 +133,8 @@ def heads(options: Options) -> Heads:
         choice = " or ".join([", ".join(near[:-1]), near[-1]])
         raise UsageError(f"--hkv {hkv} does not divide --hq {hq}. Query heads must split evenly.\nTry --hkv {choice}.")
     layers = count("--layers", options.layers, 32, MOST_LAYERS)
-    name = dtype("--dtype", options.dtype) or "f16"
+    asked = dtype("--dtype", options.dtype)
+    name = asked if asked in OF_MODELS else "f16"  # a cache in fp8 is not what an engine would take by itself
     return Heads(hq, hkv, count("--head-dim", options.head_dim, 128), layers, name)
 
 
@@ -153,6 +155,7 @@ def settings(options: Options) -> Settings:
         pp=count("--pp", options.pp, most=65536),
         dp=count("--dp", options.dp, most=10**9),
         dcp=count("--dcp", options.dcp, most=65536),
+        pcp=count("--pcp", options.pcp, most=65536),
         ep=options.ep,
         prefix_shared=0 if options.prefix_shared in (None, "0") else count("--prefix-shared", options.prefix_shared),
         options=engine_settings(options),

@@ -53,8 +53,14 @@ class Dtypes:
         raise AssertionError(f"no dtype is chosen for the role {tensor.role!r}")
 
     def row(self, tensor: Tensor) -> int:
-        """Bytes of one row of `tensor`."""
-        return row_bytes(self.of(tensor), tensor.width // tensor.heads, tensor.heads)
+        """Bytes of one row of `tensor`. Raises ConfigError for a dtype that packs rows of several tokens together."""
+        dtype = dtype_named(self.of(tensor))
+        if dtype.group > 1:
+            raise ConfigError(
+                f"{dtype.name} packs {dtype.group} tokens together: it is for the keys and values of layers that keep "
+                "every token, and for nothing else"
+            )
+        return row_bytes(dtype.name, tensor.width // tensor.heads, tensor.heads)
 
 
 class Engine(ABC):
@@ -113,9 +119,20 @@ class Engine(ABC):
         """What must be known of the engine to read the numbers right, a line each."""
         return ()
 
+    def constant_says(self) -> str:
+        """What it keeps for every sequence however long, on account of a dtype, in words; empty for most."""
+        return ""
+
     def places(self, counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
         """How many layers of each part a stage sets aside room for: as many as there are, unless it groups them."""
         return counts
+
+    def pooled(self, counts: Mapping[CacheSpec, int], tokens: int, sequences: int) -> int | None:
+        """Bytes that `sequences` take of a stage's pool in whole, where that is more than its layers write to.
+
+        None where it is the sum of what they hold.
+        """
+        return None
 
     def kept_empty(self, counts: Mapping[CacheSpec, int]) -> int:
         """Bytes of a stage's pool that no request gets, given its layers of each part."""
