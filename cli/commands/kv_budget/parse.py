@@ -13,11 +13,13 @@ from glasscli.cli.commands.kv_budget.options import Options
 from glasscli.dtypes import dtype_named
 from glasscli.errors import UsageError
 from glasscli.export.curves import check_svg
+from glasscli.likeness import did_you_mean
 from glasscli.locate.hub_name import hub_name
 from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_count, parse_counts
 
 CONTEXTS = (1024, 8192, 32768, 131072)
 BANDWIDTH = "3.35TB/s"  # an H100 SXM's
+PAGES = ("block_size", "page_size", "tokens_per_block")  # what engines call the tokens of a page
 OF_TOKENS = ("--encoder-tokens", "--prefix-shared", "--page")
 # Options of which at most one may be given.
 APART = (
@@ -67,9 +69,9 @@ def bandwidth(options: Options) -> int:
 
 
 def dtype(option: str, text: str | None) -> str | None:
-    """The name of the dtype that `option` was given, as we write it."""
+    """The name of the dtype that `option` was given, as we write it; `auto`, as engines say it, is the model's."""
     try:
-        return None if text is None else dtype_named(text).name
+        return None if text in (None, "auto") else dtype_named(text).name
     except UsageError as error:
         raise UsageError(f"{option}: {error}") from None
 
@@ -218,17 +220,29 @@ def engine_settings(options: Options) -> dict[str, Any]:
     offered = ENGINES[engine(options)].options
     found: dict[str, Any] = {}
     for text in options.setting or []:
-        name, equals, value = (part.strip() for part in text.partition("="))
+        name, _, value = (part.strip() for part in text.partition("="))
         name = name.replace("-", "_")
-        if name not in offered or not equals:
-            known = ", ".join(offered) or "none"
-            raise UsageError(f"--setting {text!r}: write NAME=VALUE. Settings of {engine(options)}: {known}.")
+        if name not in offered:
+            raise UsageError(f"--setting {text}: {no_setting(name, engine(options))}")
+        if not value:
+            raise UsageError(f"--setting {text}: write NAME=VALUE, like {name}={str(offered[name].default).lower()}")
         found[name] = setting_value(text, value.lower(), offered[name].type)
     if options.page is not None:
-        if "block_size" not in offered:
+        own = next((name for name in PAGES if name in offered), None)
+        if own is None:
             raise UsageError(f"--page: {engine(options)} has no pages")
-        found["block_size"] = count("--page", options.page, most=2**30)
+        found[own] = count("--page", options.page, most=2**30)
     return found
+
+
+def no_setting(name: str, engine: str) -> str:
+    """What to say of a setting that an engine has not: whose it is, or what was perhaps meant."""
+    owners = [other.name for other in ENGINES.values() if name in other.options]
+    if owners:
+        return f"a setting of {' and '.join(owners)}, not of {engine}. Name the engine: --engine {owners[0]}"
+    offered = ENGINES[engine].options
+    hint = did_you_mean(name, offered) or f"Its settings: {', '.join(offered) or 'none'}."
+    return f"{engine} has no such setting. {hint}"
 
 
 def known_settings() -> str:
