@@ -85,7 +85,7 @@ class DeviceFit:
 
 def load_of(model: Stored, rope: int | None, request: Request) -> Load:
     """What each stage of a plan loads: in vLLM with what its allocator adds, elsewhere the weights themselves."""
-    split = Split(request.tp, request.pp, request.dp, request.ep, request.pp_layers)
+    split = Split(request.tp, request.pp, request.dp, request.ep, request.pp_layers, request.pcp)
     if request.engine == "vllm":
         return Load(
             loaded_bytes(model, split, rope or 0), rope, "counted from the config, as vLLM books it", sees(model)

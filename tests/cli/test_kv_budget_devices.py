@@ -13,6 +13,12 @@ DATA = Path(__file__).parents[1] / "data" / "kv"
 LOGS = [log for log in json.loads((DATA / "vllm_logs.json").read_text()) if isinstance(log["config"], str)]
 GIB = 2**30
 LLAMA = ("--model", "llama-3.1-8b")
+RECURRENT_GEMMA = {
+    "model_type": "recurrent_gemma", "num_hidden_layers": 26, "hidden_size": 2560, "intermediate_size": 15360,
+    "num_attention_heads": 10, "num_key_value_heads": 1, "head_dim": 256, "lru_width": 2560, "conv1d_width": 4,
+    "attention_window_size": 2048, "block_types": ["recurrent", "recurrent", "attention"], "vocab_size": 256000,
+    "torch_dtype": "bfloat16",
+}  # fmt: skip
 
 
 def path_of(name: str) -> str:
@@ -162,13 +168,17 @@ class TestVerdicts:
         said = budget(*LLAMA, "--gpu", "M3 Max 64GB", "--ctx", "8k")
         assert (said["engine"], said["device"]["utilization"]) == ("llama.cpp", 0.75)
 
-    def test_a_model_that_vllm_has_no_rule_for_is_counted_as_mathematics(self) -> None:
-        words = ("kv-budget", "--model", "deepseek-v4-flash", "--gpu", "h200", "--num", "4")
+    def test_a_model_that_vllm_has_no_rule_for_is_counted_as_mathematics(self, tmp_path: Path) -> None:
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps(RECURRENT_GEMMA))
+        words = ("kv-budget", "--config", str(path), "--gpu", "l4", "--ctx", "8k")
         ran = glass(*words)
         assert ran.code == 0
         assert "counted as mathematics needs it" in ran.err
         assert "--engine logical" in ran.out
         assert glass(*words, "--engine", "vllm").code == 1
+        both = glass("kv-budget", "--compare", f"llama-3.1-8b,{path}", *words[3:])
+        assert f"{tmp_path.name} (as mathematics needs it)" in text_of(both)
 
     @pytest.mark.parametrize("gpu", ["8xh100", "8 x H100", "8×h100-80g", "8*H100 80GB"])
     def test_how_many_may_stand_before_the_name(self, gpu: str) -> None:
@@ -196,7 +206,10 @@ class TestVerdicts:
         (["--gpu", "h100", "--utilization", "1.5"], "more than 0 and at most 1"),
         (["--gpu", "h100", "--utilization", "many"], "a share like 0.9"),
         (["--gpu", "h100", "--budget", "80GiB"], "don't go together"),
-        (["--gpu", "h100", "--sweep"], "don't go together"),
+        (["--users", "4", "--sweep"], "--users and --sweep need devices that are known"),
+        (["--users", "4", "--emit", "vllm"], "--users and --emit need devices that are known"),
+        (["--gpu", "h100", "--emit", "llama.cpp", "--utilization", "0.5"], "can't be told of a share"),
+        (["--gpu", "4060", "--emit", "vllm"], "no room for a single token"),
         (["--gpu", "h100", "--users", "3", "--batch", "3"], "give one of them"),
         (["--gpu", "h100", "--available", "3GiB", "--overhead", "1GiB"], "give one of them"),
         (["--users", "4", "--tp", "2"], "how many devices are needed"),

@@ -45,7 +45,7 @@ def title_of(found: DeviceAnswer) -> list[str]:
 
 def ranks(settings: Settings) -> list[tuple[str, int]]:
     """How a plan is split, where it is."""
-    counts = [(name, getattr(settings, name)) for name in ("tp", "pp", "dp", "dcp")]
+    counts = [(name, getattr(settings, name)) for name in ("tp", "pp", "dp", "dcp", "pcp")]
     return [(name, count) for name, count in counts if count > 1]
 
 

@@ -43,9 +43,10 @@ MODEL = (
     "well-known model, like llama-3.1-8b [default: GLASS_MODEL]."
 )
 TOKENS = "Tokens held per sequence; 8k = 8192 [default: 1k,8k,32k,128k, or what the model was made for]."
-DTYPE = "Of K and V: f16, bf16, fp8, q8_0, q4_0 … [default: the model's, f16 with --hq]."
+DTYPE = "Of K and V: f16, bf16, fp8, q8_0, q4_0, kivi4 … [default: the model's, f16 with --hq]."
 VERBOSE = "All there is to say: a decode step, other types, how the engine allocates; --csv by kind of layer."
 DCP = "Ranks of --tp that share a sequence's tokens (decode context parallel)."
+PCP = "Ranks that share the work on a prompt, not the cache (prefill context parallel)."
 GPU = "Do weights, cache and the rest fit? h100, 8xh100, rtx-4090, m3-max-128, 24GiB …"
 USERS = "Sequences held at once, as --batch. Without --gpu: which devices serve them?"
 UTILIZATION = "The engine's share of a device, like 0.9 [default: its own]."
@@ -120,6 +121,7 @@ class Options:
     pp: Annotated[str, text("--pp", "N", "Pipeline stages.", Group.engine)] = "1"
     dp: Annotated[str, text("--dp", "N", "Data-parallel replicas, which split the batch.", Group.engine)] = "1"
     dcp: Annotated[str, text("--dcp", "N", DCP, Group.engine)] = "1"
+    pcp: Annotated[str, text("--pcp", "N", PCP, Group.engine)] = "1"
     ep: Annotated[bool, option("--ep", "Spread experts whole over the ranks.", Group.engine)] = False
 
     gpu: Annotated[str | None, text("--gpu", "NAME|SIZE", GPU, Group.device)] = None

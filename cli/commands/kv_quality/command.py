@@ -32,10 +32,11 @@ A cache is a format, a rule for tokens, merged heads, or several of these:
   kv-heads=1        neighbouring KV heads merged by their mean, not retrained
 
 \b
-Δ     what a token costs more, in nats, ± its standard error over chunks
-KLD   Σ p ln(p/q) of a position, p the full cache's: mean, 99th percentile
-copy  share of 64 random tokens at the beginning of a chunk that are foreseen
-      when they come again at its end
+Columns:
+  Δ     what a token costs more, in nats, ± its standard error over chunks
+  KLD   Σ p ln(p/q) of a position, p the full cache's: mean, 99th percentile
+  copy  share of 64 random tokens at the beginning of a chunk that are foreseen
+        when they come again at its end
 
 \b
 Examples:
