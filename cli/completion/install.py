@@ -35,7 +35,7 @@ def run(args: Sequence[str]) -> str:
 def current_shell() -> str:
     """The shell that runs glass, else the user's own."""
     try:
-        from shellingham import detect_shell  # type: ignore[import-untyped]  # what Typer finds it with
+        from shellingham import detect_shell  # what Typer finds it with
 
         return str(detect_shell()[0])
     except (ImportError, RuntimeError, OSError):
