@@ -10,6 +10,7 @@ from glasscli.budget.drafting import method_of
 from glasscli.budget.request import Request
 from glasscli.budget.subjects import Subject
 from glasscli.budget.weights.files import Files, files_at
+from glasscli.budget.weights.heads import stored_head
 from glasscli.budget.weights.rope_cache import rope_cache_bytes
 from glasscli.budget.weights.stored import Stored, stored
 from glasscli.errors import ConfigError
@@ -26,10 +27,9 @@ class Weigher:
     @cached_property
     def model(self) -> Stored:
         """The weights, counted from the config."""
-        if method_of(self.subject.config) is not None:
-            raise ConfigError(
-                f"{self.subject.name}: a head's weights are known from its files only; give its folder", "draft"
-            )
+        method = method_of(self.subject.config)
+        if method is not None:
+            return stored_head(self.subject.config, method)
         if not self.subject.config:
             name = self.subject.name
             raise ConfigError(

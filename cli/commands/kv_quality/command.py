@@ -10,7 +10,7 @@ from glasscli.cache.choice_text import parse_choice
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.console import Color
 from glasscli.cli.interrupts import tidy_end
-from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, argument, option
+from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, Verbose, argument, option
 from glasscli.errors import UsageError
 from glasscli.quality.by import By, check_parts
 from glasscli.units import parse_count, show
@@ -92,6 +92,7 @@ class Options:
     model: ModelDir = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     @property
     def limit(self) -> float | None:
@@ -109,12 +110,12 @@ class Options:
     @property
     def context(self) -> int | None:
         """Tokens of a chunk, if they were given."""
-        return counted("--ctx", self.ctx, "a number of tokens")
+        return _count("--ctx", self.ctx, "a number of tokens")
 
     @property
     def n_chunks(self) -> int | None:
         """How many chunks, if that was given."""
-        return counted("--chunks", self.chunks, "a number of chunks")
+        return _count("--chunks", self.chunks, "a number of chunks")
 
     @property
     def choices(self) -> list[CacheChoice] | None:
@@ -142,12 +143,11 @@ class Options:
                 check_parts(choice, self.by)
 
 
-def counted(option: str, text: str | None, what: str) -> int | None:
-    """The whole number that `option` was given; a mistake names the option."""
+def _count(name: str, text: str | None, what: str) -> int | None:
     try:
         return None if text is None else parse_count(text, what)
     except UsageError as error:
-        raise UsageError(f"{option}: {error}") from None
+        raise UsageError(f"{name}: {error}") from None
 
 
 def run(options: Options) -> int:

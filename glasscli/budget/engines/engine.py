@@ -75,6 +75,7 @@ class Engine(ABC):
         other_dtypes: what else it could keep keys and values in, for comparison.
         strict: settings under which it decides whether something fits, where it counts more then.
         spread: how it splits a model over devices where nobody says how: tensor-parallel ranks, pipeline stages.
+        pool_words: how it logs the tokens that its pool holds, `{}` for how many; empty where it doesn't, or by blocks.
         splits_contexts: whether ranks can each keep a part of a sequence's tokens.
         dtypes: what it keeps this request in.
     """
@@ -85,6 +86,7 @@ class Engine(ABC):
     other_dtypes: ClassVar[tuple[str, ...]]
     strict: ClassVar[Mapping[str, Any]] = {}
     splits_contexts: ClassVar[bool] = False
+    pool_words: ClassVar[str] = ""
     spread: ClassVar[Literal["tp", "pp"]] = "tp"
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
@@ -126,6 +128,13 @@ class Engine(ABC):
     def places(self, counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
         """How many layers of each part a stage sets aside room for: as many as there are, unless it groups them."""
         return counts
+
+    def pooled(self, counts: Mapping[CacheSpec, int], tokens: int, sequences: int) -> int | None:
+        """Bytes that `sequences` take of a stage's pool in whole, where that is more than its layers write to.
+
+        None where it is the sum of what they hold.
+        """
+        return None
 
     def kept_empty(self, counts: Mapping[CacheSpec, int]) -> int:
         """Bytes of a stage's pool that no request gets, given its layers of each part."""

@@ -79,6 +79,7 @@ RANKS = (
     ("pipeline", "pp"),
     ("data", "dp"),
     ("decode-context", "dcp"),
+    ("prefill-context", "pcp"),
 )
 NAMES = {
     "f16": "float16",
