@@ -24,7 +24,7 @@ from glasscli.cli.commands.kv_budget.subject import subject_of, with_environment
 from glasscli.cli.commands.kv_budget.sweep_screen import MOST, n_columns, sweep_screen
 from glasscli.cli.console import note
 from glasscli.cli.page.page import Page
-from glasscli.errors import GlassError, UsageError
+from glasscli.errors import ConfigError, GlassError, UsageError
 from glasscli.export.curves import write_curves
 from glasscli.units import format_bytes
 
@@ -51,6 +51,8 @@ def run(options: Options) -> int:
     try:
         return answer_to(options)
     except GlassError as error:
+        if isinstance(error, ConfigError) and error.field in parse.SPLITS:  # the command line is at fault
+            raise UsageError(str(error)) from None
         if not options.as_json or error.exit_code != 1:
             raise
         data.show_refusal(error)

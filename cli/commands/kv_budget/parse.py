@@ -18,6 +18,7 @@ from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_count, p
 
 CONTEXTS = (1024, 8192, 32768, 131072)
 BANDWIDTH = "3.35TB/s"  # an H100 SXM's
+SPLITS = ("tp", "pp", "dp", "dcp", "pcp")  # fields of refusals that name an option: how a plan is split over ranks
 OF_MODELS = ("f16", "bf16", "f32", "f64")  # what models are computed in
 OF_TOKENS = ("--encoder-tokens", "--prefix-shared", "--page")
 # Options of which at most one may be given.
