@@ -77,4 +77,4 @@ class Options:
         }
         for name, given in needless.items():
             if given:
-                raise UsageError(f"{name} says nothing about {'--feeds' if self.feeds else '--loss'}.")
+                raise UsageError(f"{name} has no effect with {'--feeds' if self.feeds else '--loss'}.")

@@ -11,6 +11,7 @@ from typer.models import OptionInfo
 
 from glasscli.budget.engines import ENGINES, servers
 from glasscli.cli.console import Color
+from glasscli.cli.misused import not_one_of
 from glasscli.cli.options import ColorOption, Csv, Group, Json, Quiet, Verbose, option
 
 
@@ -31,7 +32,7 @@ def engine_name(name: str, names: Callable[[], Iterable[str]], help: str, group:
 
     def named(text: str) -> str:
         if text not in names():
-            raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, names()))}.")
+            raise typer.BadParameter(not_one_of(text, names()))
         return text
 
     return option(name, f"{help} One of {', '.join(names())}.", group, metavar="ENGINE", parser=named)
