@@ -84,20 +84,31 @@ def completion(args: list[str]) -> int:
 def run(name: str, args: list[str]) -> int:
     """Run one command. Prints what went wrong and returns the exit code."""
     if name not in COMMANDS:
-        return complain(unknown_command(name), 2)
+        from glasscli.cli.misused import unknown_command
+
+        return complain(unknown_command(name, COMMANDS), 2)
     import typer
 
+    from glasscli.cli import misused
+    from glasscli.cli.console import telling
     from glasscli.cli.naming import Read, read_names
-    from glasscli.errors import GlassError
+    from glasscli.errors import GlassError, UsageError
 
     read = Read()
     try:
         command = load(name)
-        read = read_names(command.Options, args)
+        line = read_names(command.Options, args)
+        misused.check(name, command.Options, args, line)
+        read = line
         options = parser(name).main(read.args, prog_name=f"glass {name}", standalone_mode=False)
         if isinstance(options, int):  # what was asked for was help
             return options
-        code: int = command.run(read.completed(options))
+        options = read.completed(options)
+        quiet, verbose = getattr(options, "quiet", False), getattr(options, "verbose", False)
+        if quiet and verbose:
+            raise UsageError("--quiet and --verbose don't go together: choose one")
+        with telling(verbose):
+            code: int = command.run(options)
         return code
     except KeyboardInterrupt:
         return 130
@@ -105,6 +116,8 @@ def run(name: str, args: list[str]) -> int:
         raise BrokenPipeError from None
     except GlassError as error:
         return complain(read.as_typed(str(error)), error.exit_code)
+    except typer.BadParameter as error:
+        return complain(misused.bad_value(error, read), error.exit_code)
     except typer.TyperException as error:
         return complain(f"{error.format_message()}\nTry: glass {name} --help", error.exit_code)
 
@@ -122,18 +135,6 @@ def parser(name: str) -> "TyperCommand":
     made = typer.main.get_command(app)
     assert isinstance(made, typer.core.TyperCommand)
     return made
-
-
-def unknown_command(name: str) -> str:
-    """What to say of a command that does not exist."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, COMMANDS, n=1)
-    kind = "option" if name.startswith("-") else "command"
-    hint = f"Did you mean {near[0]}?" if near else f"Commands: {', '.join(COMMANDS)}."
-    from glasscli.cli.console import printable
-
-    return f"no {kind} {printable(name)!r}. {hint}"
 
 
 def complain(message: str, code: int) -> int:

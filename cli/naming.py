@@ -12,13 +12,10 @@ from typing import Any, get_args, get_origin
 
 from typer.models import ArgumentInfo, OptionInfo
 
-from glasscli.cli.console import printable
-from glasscli.cli.other_names import TEXT, words
+from glasscli.cli.misused import unknown_option
+from glasscli.cli.other_names import TEXT, TEXTS, elsewhere, words
 from glasscli.errors import UsageError
-from glasscli.likeness import nearest
 from glasscli.units import show
-
-TEXTS = ("[TEXT]", "[PROMPT]")  # arguments that are a text
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Name:
         field: what it sets.
         own: the command's own name for it, `--echo`; empty for an argument.
         all_own: every name of its own that means the same.
-        form: how its value is written for `own`: `{}` as it is; empty if it takes none.
+        form: how its value is written for `own`: `{}` as it is; without `{}` it takes none.
         metavar: what stands for it in the help.
         part: whether it says a part of the value, which others may add to.
         several: whether it may be given several times.
@@ -44,6 +41,11 @@ class Name:
     several: bool = False
 
     @property
+    def takes(self) -> bool:
+        """Whether a value follows."""
+        return "{}" in self.form
+
+    @property
     def long(self) -> str:
         """The own name that says most."""
         return max(self.all_own, key=len, default="")
@@ -56,12 +58,14 @@ class Read:
     Attributes:
         options: names and values, as Typer is to read them.
         loose: arguments that were given without a name, in order.
+        places: where those stand among the words.
         texts: arguments that were given by name.
         typed: by what it sets, how each option was typed last and with which value.
     """
 
     options: list[str] = field(default_factory=list)
     loose: list[str] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
     typed: dict[str, tuple[str, Name, str]] = field(default_factory=dict)
 
@@ -93,7 +97,7 @@ class Read:
             if name.form in ("", "{}"):
                 message = found.sub(typed, message)
             else:
-                message += f"\n{typed} {value} is read as {name.own} {name.form.replace('{}', value)}"
+                message += f"\n{f'{typed} {value}'.rstrip()} is read as {name.own} {name.form.replace('{}', value)}"
         return message
 
 
@@ -141,7 +145,7 @@ class _Reader:
     """Reads words from the left."""
 
     def __init__(self, names: Mapping[str, Name], words: list[str]) -> None:
-        self.names, self.words = names, words
+        self.names, self.words, self.n_words = names, words, len(words)
         self.read = Read()
         self._said: dict[str, dict[str, str]] = {}  # of each option of one value: the whole, and the parts by name
 
@@ -149,11 +153,13 @@ class _Reader:
         while self.words:
             word = self.words.pop(0)
             if word == "--":
+                self.read.places += range(self.n_words - len(self.words), self.n_words)
                 self.read.loose += self.words
                 break
             if len(word) > 1 and word.startswith("-"):
                 self._option(word)
             else:
+                self.read.places.append(self.n_words - len(self.words) - 1)
                 self.read.loose.append(word)
         for own, said in self._said.items():
             self.read.options += [own, ",".join(said.values())]
@@ -177,27 +183,31 @@ class _Reader:
         long = f"-{word.partition('=')[0]}"
         if len(long) > 3 and self._named(long) is not None:
             raise UsageError(f"no option {long[1:]}. A long name has two hyphens: {long}")
+        if elsewhere(long[1:], self.names.__contains__):
+            raise UsageError(unknown_option(long[1:], self.names))
         for i, letter in enumerate(word[1:], 1):
             name = self.names.get(f"-{letter}")
             if name is None:
                 raise UsageError(unknown_option(word, self.names))
             rest = word[i + 1 :]
-            self._found(f"-{letter}", name, rest if name.form and rest else None)
-            if name.form:
+            self._found(f"-{letter}", name, rest if name.takes and rest else None)
+            if name.takes:
                 return
 
     def _found(self, typed: str, name: Name, value: str | None) -> None:
         """Keep an option, with the value that stands in its word, else with the next word where it takes one."""
-        if not name.form:
+        if not name.takes:
             if value is not None:
                 raise UsageError(f"{typed} takes no value; {show(value)} was found")
-            self.read.options.append(name.own)
-            self.read.typed[name.field] = typed, name, ""
+            self._keep(typed, name, "")
             return
         if value is None:
             if not self.words:
                 raise UsageError(f"{typed} needs a value: {typed} {name.metavar or 'VALUE'}")
             value = self.words.pop(0)
+        self._keep(typed, name, value)
+
+    def _keep(self, typed: str, name: Name, value: str) -> None:
         said = name.form.replace("{}", value)
         if name.part:
             self._said.setdefault(name.own, {})[name.form] = said
@@ -209,14 +219,9 @@ class _Reader:
         self.read.typed[name.field] = typed, name, value
         if not name.own:
             self.read.texts[name.field] = said
+        elif not name.form:
+            self.read.options.append(name.own)
         elif name.several:
             self.read.options += [name.own, said]
         else:
             self._said[name.own] = {"": said} | {k: v for k, v in self._said.get(name.own, {}).items() if k}
-
-
-def unknown_option(typed: str, names: Mapping[str, Name]) -> str:
-    """What to say of an option that there is not: what was perhaps meant, in the command's own names."""
-    near = [name if name in names[name].all_own else names[name].long or name for name in nearest(typed, names)]
-    hint = f" Did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""
-    return f"no option {printable(typed)}.{hint}"

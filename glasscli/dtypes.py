@@ -12,6 +12,7 @@ mlx's groups of 64, KIVI (Liu et al. 2024, arXiv:2402.02750).
 from dataclasses import dataclass
 
 from glasscli.errors import ConfigError, UsageError
+from glasscli.likeness import did_you_mean
 
 COMPUTED_IN = "float32"  # every array of a run, whatever the weights and the cache are stored in
 DS_MLA_WIDTH = 576  # a DeepSeek latent: 512 compressed + 64 rotary; the only row that fp8_ds_mla can hold
@@ -91,7 +92,8 @@ def dtype_named(name: str) -> Dtype:
     plain = name.strip().lower().removeprefix("torch.")
     found = DTYPES.get(ALIASES.get(plain, plain))
     if found is None:
-        raise UsageError(f"{name!r} is not a cache dtype; known are {', '.join(DTYPES)}")
+        hint = did_you_mean(plain, [*DTYPES, *ALIASES]) or f"Known are {', '.join(DTYPES)}."
+        raise UsageError(f"{name[:40]!r} is not a cache dtype. {hint}")
     return found
 
 

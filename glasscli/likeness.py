@@ -1,29 +1,37 @@
 """What was perhaps meant by a name that there is not: the one place that guesses, and only for a message."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 SEPARATOR = re.compile(r"[^a-z0-9]+")
 
 
 def did_you_mean(word: str, known: Iterable[str], most: int = 3) -> str:
     """`Did you mean this or that?`, or nothing where nothing is near."""
-    near = nearest(word, known, most)
-    return f"Did you mean {' or '.join(near)}?" if near else ""
+    return asked(nearest(word, known, most))
+
+
+def asked(names: Sequence[str]) -> str:
+    """`Did you mean this, this or that?`; nothing of no names."""
+    *others, last = names or ("",)
+    if others:
+        last = f"{', '.join(others)} or {last}"
+    return f"Did you mean {last}?" if last else ""
 
 
 def nearest(word: str, known: Iterable[str], most: int = 3) -> list[str]:
-    """The names of `known` that `word` is like, all equally, the likest only; none where nothing is near.
+    """The names of `known` that `word` is like: the likest and all as like, short ones first; none if none is near.
 
     Like, from the most to the least: the same letters and digits (`nomask`: no-mask); a slip or two in a long word
     (`sofmax`: softmax) or a beginning (`q4`: q4_0); a part of a name, or a name and more (`penalty`:
     repetition-penalty, `num-gpus`: num).
     """
+    begun = word.lower()
     found = [
-        (score, not name.lower().startswith(word.lower()), name) for name in known if (score := unlike(word, name))
+        (score, not name.lower().startswith(begun), len(name), name) for name in known if (score := unlike(word, name))
     ]
-    best = min((score for score, _, _ in found), default=0)
-    names = [name for score, _, name in sorted(found, key=lambda entry: entry[:2]) if score == best]
+    best = min(found, default=(0,))[0]
+    names = [entry[-1] for entry in sorted(found) if entry[0] == best]
     return list(dict.fromkeys(names))[:most]
 
 

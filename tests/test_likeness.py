@@ -38,7 +38,7 @@ def test_edits_by_hand(a: str, b: str, least: int) -> None:
         ("--josn", ["--json"]),
         ("--weights", ["--weighted"]),
         ("--penalty", ["--repetition-penalty"]),
-        ("--tokens", ["--max-new-tokens", "--max-tokens"]),
+        ("--tokens", ["--max-tokens", "--max-new-tokens"]),
         ("--num-gpus", ["--num"]),
         ("--nomask", ["--no-mask"]),
         ("-N", ["-n"]),
@@ -56,15 +56,16 @@ def test_what_options_are_like(typed: str, meant: list[str]) -> None:
 def test_short_names_are_told_apart() -> None:
     """Of a name of two letters half is wrong with one slip; a beginning is none."""
     formats = ["f32", "f16", "bf16", "q8_0", "q5_0", "q4_1", "q4_0"]
-    assert nearest("q4", formats) == ["q4_1", "q4_0"]
+    assert nearest("q4", formats) == ["q4_0", "q4_1"]
     assert nearest("f8", formats) == []
     assert nearest("f61", formats) == ["f16"]
     assert nearest("q40", formats) == ["q4_0"]
-    assert nearest("h10", ["h100", "h200", "h20", "a10"]) == ["h100", "h20"]
+    assert nearest("h10", ["h200", "h100", "h20", "a10"]) == ["h100", "h20"]
 
 
 def test_the_sentence() -> None:
     assert did_you_mean("llamacpp", ["vllm", "llama.cpp"]) == "Did you mean llama.cpp?"
     assert did_you_mean("q4", ["q4_0", "q4_1"]) == "Did you mean q4_0 or q4_1?"
+    assert did_you_mean("kiv", ["kivi4", "kivi2", "kivi8"]) == "Did you mean kivi2, kivi4 or kivi8?"
     assert did_you_mean("q", ["q4_0", "q4_1"]) == ""
     assert nearest("q4", ["q4_0", "q4_0"]) == ["q4_0"]

@@ -9,6 +9,7 @@ from typing import Any
 from glasscli.cache.choice import CacheChoice
 from glasscli.cache.formats.names import ALIASES, NAMES
 from glasscli.errors import UsageError
+from glasscli.likeness import did_you_mean
 from glasscli.units import parse_count, show
 
 # What a part sets, by its name: the fields it decides, and how its value is read. No value: a word alone.
@@ -84,10 +85,8 @@ def _unknown(part: str, name: str, known: "list[str] | tuple[str, ...]") -> str:
     """What is wrong with a part that nothing answers to, what was perhaps meant, and what there is."""
     if not part:
         return f"a part is empty; write formats and rules between commas, like {', '.join(EXAMPLES)}"
-    from difflib import get_close_matches
-
-    near = get_close_matches(name.lower(), [*known, *ALIASES], n=2, cutoff=0.6)
-    hint = f"; did you mean {' or '.join(near)}?" if near else "."
+    hint = did_you_mean(name, [*known, *ALIASES])
+    hint = f". {hint}" if hint else "."
     formats = f"Formats are {', '.join(NAMES)}"
     if known is NAMES:
         return f"{show(part)} names no format{hint} {formats}."

@@ -67,10 +67,10 @@ def test_other_ways_to_write_it(text: str, same: str) -> None:
     [
         ("", "a part is empty; write formats and rules between commas, like q8_0"),
         ("q8_0,,window=4", "a part is empty"),
-        ("q4", r"'q4' is not known; did you mean q4_1 or q4_0\? Formats are f32, .*; rules are k=FORMAT, .*, h2o=N"),
-        ("windw=4", r"'windw=4' is not known; did you mean window\? "),
+        ("q4", r"'q4' is not known\. Did you mean q4_0 or q4_1\? Formats are f32, .*; rules are k=FORMAT, .*, h2o=N"),
+        ("windw=4", r"'windw=4' is not known\. Did you mean window\? "),
         ("slide", "'slide' is not known. Formats are"),
-        ("k=q8", r"'k=q8' names no format; did you mean q8_0\? Formats are f32, [^;]*\.$"),
+        ("k=q8", r"'k=q8' names no format\. Did you mean q8_0\? Formats are f32, [^;]*\.$"),
         ("k=window", r"'k=window' names no format\."),
         ("window", "window needs a value: window=N"),
         ("k=", "k needs a value: k=FORMAT"),

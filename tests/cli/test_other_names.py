@@ -1,5 +1,6 @@
 """Other tools' names: each is accepted by every command that has the option, and none takes another's place."""
 
+import re
 from typing import Any
 
 import pytest
@@ -44,6 +45,8 @@ def test_every_name_is_accepted_where_the_option_is(word: Word) -> None:
             assert word.own in meant.all_own, f"{name}: {word.typed} is {meant.all_own}, not {word.own}"
         elif not meant.form:
             assert options_of(name, word.typed) == options_of(name, word.own)
+        elif not meant.takes:
+            assert options_of(name, word.typed) == options_of(name, word.own, word.form)
         else:
             value = "8"
             assert options_of(name, word.typed, value) == options_of(name, word.own, word.form.replace("{}", value))
@@ -75,7 +78,7 @@ def test_tools_are_spelled_alike() -> None:
         name = typed.partition("=")[0]
         assert name.startswith("-"), typed
         assert "_" not in name, f"{typed}: an underscore is read as a hyphen"
-        assert name.startswith("--") == (len(name) > 5 or name[1] == "-"), typed
+        assert re.fullmatch(r"--[a-z][a-z0-9-]+|-[a-z]{1,3}|-no-kvu", name), typed
 
 
 @pytest.mark.parametrize(
@@ -90,10 +93,11 @@ def test_tools_are_spelled_alike() -> None:
         ("generate", "-qn5 -t.5 Hi", "-q -n 5 -t .5 Hi"),
         ("generate", "-n=5 -r a -r b", "-n 5 --stop a --stop b"),
         ("generate", "-p Hi --no-echo -- ", "Hi --no-echo"),
-        ("kv-budget", "--hq 8 -c 8k -c 4k --batch-size 2", "--hq 8 --ctx 8k --ctx 4k --batch 2"),
+        ("kv-budget", "--hq 8 -c 8k -c 4k --max-num-seqs 2", "--hq 8 --ctx 8k --ctx 4k --batch 2"),
         ("kv-budget", "-tp 2 -pp 3 -dp 4 -dcp 2 -ep", "--tp 2 --pp 3 --dp 4 --dcp 2 --ep"),
         ("kv-budget", "-ctk q8_0 --kv-bits 4", "--k-dtype q8_0 --dtype mlx_q4"),
         ("kv-budget", "-sblock_size=16 -s a=b", "-s block_size=16 -s a=b"),
+        ("kv-budget", "--swa-full -ub 256 -no-kvu", "-s swa_full=true -s n_ubatch=256 -s kv_unified=false"),
         ("dump-attn", "Hi -n 3 -s 4", "Hi --new 3 --seed 4"),
     ],
 )
@@ -104,13 +108,14 @@ def test_lines_mean_the_same(name: str, typed: str, own: str) -> None:
 @pytest.mark.parametrize(
     ("name", "args", "says"),
     [
-        ("generate", "--nonsense", "no option --nonsense."),
+        ("generate", "--nonsense", "no option --nonsense. --help lists those there are."),
         ("generate", "-z", "no option -z."),
         ("generate", "-qz", "no option -qz."),
         ("generate", "--tempp 1", "no option --tempp. Did you mean --temperature?"),
         ("generate", "-layer 1", "no option -layer. A long name has two hyphens: --layer"),
         ("kv-budget", "-hq 32", "no option -hq. A long name has two hyphens: --hq"),
         ("kv-budget", "--weights 8", "no option --weights."),
+        ("kv-budget", "--swa-full=1", "--swa-full takes no value; '1' was found"),
         ("generate", "--json=1", "--json takes no value; '1' was found"),
         ("generate", "Hi --temp", "--temp needs a value: --temp T"),
         ("generate", "Hi -p Ho", "-p gives a text, and so does 'Hi': choose one"),
@@ -144,7 +149,7 @@ def test_an_option_given_again_by_its_name_or_with_its_value_counts_last() -> No
         (["kv-budget", "--hq", "8", "--ctx", "x"], "glass: --ctx: 'x' is not a number of tokens."),
         (["kv-budget", "--hq", "8", "--tokens", "x"], "glass: --tokens: 'x' is not a number of tokens."),
         (["kv-budget", "--hq", "8", "-tp", "x"], "glass: -tp: 'x' is not a count."),
-        (["dump-attn", "--heads", "-l", "1"], "glass: -l says nothing about --heads"),
+        (["dump-attn", "--heads", "-l", "1"], "glass: -l has no effect with --heads"),
     ],
 )
 def test_a_message_names_an_option_as_it_was_typed(args: list[str], says: str) -> None:

@@ -10,7 +10,7 @@ from glasscli.cache.choice_text import parse_choice
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.console import Color
 from glasscli.cli.interrupts import tidy_end
-from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, argument, option
+from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, Verbose, argument, option
 from glasscli.errors import UsageError
 from glasscli.quality.by import By, check_parts
 from glasscli.units import parse_count, show
@@ -88,6 +88,7 @@ class Options:
     model: ModelDir = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     @property
     def limit(self) -> float | None:
@@ -105,12 +106,12 @@ class Options:
     @property
     def context(self) -> int | None:
         """Tokens of a chunk, if they were given."""
-        return None if self.ctx is None else parse_count(self.ctx)
+        return _count("--ctx", self.ctx, "a number of tokens")
 
     @property
     def n_chunks(self) -> int | None:
         """How many chunks, if that was given."""
-        return None if self.chunks is None else parse_count(self.chunks, "a number of chunks")
+        return _count("--chunks", self.chunks, "a number of chunks")
 
     @property
     def choices(self) -> list[CacheChoice] | None:
@@ -133,6 +134,13 @@ class Options:
         for choice in self.choices or ():
             if self.by is not None:
                 check_parts(choice, self.by)
+
+
+def _count(name: str, text: str | None, what: str) -> int | None:
+    try:
+        return None if text is None else parse_count(text, what)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from None
 
 
 def run(options: Options) -> int:

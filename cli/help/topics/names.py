@@ -18,9 +18,13 @@ def parts() -> list[Part]:
 
 
 def _row(own: str, text: str) -> Row:
-    """`-hf=hf:{}` stands for `-hf NAME`, which is `-m hf:NAME` here."""
-    typed = [word.partition("=") for word in text.split()]
-    names = ", ".join(f"{name} X" if form else name for name, _, form in typed)
-    forms = list(dict.fromkeys(form.replace("{}", "X") for _, _, form in typed if form))
-    ours = "the text or prompt" if own == TEXT else own
-    return Row(ours, "", names + (f" (X as {', '.join(forms)})" if forms else ""))
+    """`-hf=hf:{} --hf-repo=hf:{}` is `-hf X, --hf-repo X (X as hf:X)`: what is typed, and what our option is given."""
+    by_form: dict[str, list[str]] = {}
+    for word in text.split():
+        name, _, form = word.partition("=")
+        by_form.setdefault(form, []).append(f"{name} X" if "{}" in form else name)
+    said = []
+    for form, names in by_form.items():
+        meant = f"X as {form}".replace("{}", "X") if "{}" in form else form
+        said.append(", ".join(names) + (f" ({meant})" if form else ""))
+    return Row("the text or prompt" if own == TEXT else own, "", ", ".join(said))
