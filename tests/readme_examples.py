@@ -30,7 +30,7 @@ class Example:
     def run(self) -> str:
         """What it prints now."""
         environment = {**os.environ, "COLUMNS": "100", "PYTHONUTF8": "1"}
-        for name in ("NO_COLOR", "FORCE_COLOR", "GLASS_MODEL"):
+        for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "GLASS_MODEL"):
             environment.pop(name, None)
         command = ["bash", "-c", self.source] if self.is_command else [sys.executable, "-c", self.source]
         environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
