@@ -26,9 +26,10 @@ types: .venv/dev ## mypy, strict
 check: lint types test ## what to run before a commit
 
 # New weights also need `python tests/golden/make_greedy.py`, in an environment with torch.
-golden: .venv/glass ## write the stored screens and the README's outputs anew
+golden: .venv/glass ## write the stored screens, the README's outputs and its terminal anew
 	$(BIN)/python tests/golden/make.py
 	$(BIN)/python tests/readme_examples.py
+	$(BIN)/python tests/terminal_picture.py
 
 oracle: .venv/parity ## compare cache sizes with live transformers models
 	$(BIN)/python tests/oracle.py
