@@ -1,6 +1,5 @@
 """Everything there is to say about one model on devices of a kind: a fit at each context that was asked about."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -12,9 +11,10 @@ from glasscli.budget.questions import Settings
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 from glasscli.budget.subjects import Subject
+from glasscli.budget.weigh import Weigh
 from glasscli.errors import ConfigError, UsageError
 
-Weigh = Callable[[Request], Load]
+MOST_ASSUMED = 256  # sequences side by side that nobody asked for: what engines serve at most unless told
 
 
 @dataclass(frozen=True)
@@ -67,19 +67,24 @@ def on_devices(subject: Subject, settings: Settings, asked: Asked, weigh: Weigh)
     `weigh` gives what the weights take under a plan; it isn't asked where what is left for the cache is known.
     Raises UsageError and ConfigError as `fit_on` and `weigh` do.
     """
+    request = settings.request(subject)
+    Sizer(request)  # what ranks don't split is refused by what it is, before its weights are looked at
+    if asked.device is None and asked.available is None:
+        raise UsageError("no device is named and no memory given")
+    load = None
+    if asked.device is not None:
+        load = weigh(request) if asked.available is None else weighed(weigh, request)
     fits = []
     for tokens in settings.tokens:
         request = settings.request(subject, tokens)
-        Sizer(request)  # what ranks don't split is refused by what it is, before its weights are looked at
         if asked.device is None:
-            if asked.available is None:
-                raise UsageError("no device is named and no memory given")
+            assert asked.available is not None
             fits.append(fit_in(request, asked.available))
             continue
         fits.append(
             fit_on(
                 request,
-                weigh(request) if asked.available is None else weighed(weigh, request),
+                load,
                 asked.device,
                 asked.n_devices,
                 utilization=asked.utilization,
@@ -88,6 +93,29 @@ def on_devices(subject: Subject, settings: Settings, asked: Asked, weigh: Weigh)
             )
         )
     return DeviceAnswer(subject, settings, asked, tuple(fits))
+
+
+def settled(
+    subject: Subject, settings: Settings, asked: Asked, weigh: Weigh, tokens_open: bool, batch_open: bool
+) -> DeviceAnswer:
+    """The plan that devices have room for, where nobody said how long or how many.
+
+    As long as surely fits, else as may fit, up to what `settings` ask for; then as many as surely fit of that length.
+    Raises ConfigError (field `weights`) where not a single token has room; as `on_devices` for the rest.
+    """
+    found = on_devices(subject, settings, asked, weigh)
+    least, most = found.main.least.fit, found.main.most.fit
+    if most.max_tokens == 0:
+        raise ConfigError(f"{subject.name} has no room for a single token; there is no plan to tell", "weights")
+    if tokens_open:
+        longest = least.max_tokens if least.max_tokens != 0 else most.max_tokens
+        settings = replace(settings, tokens=(settings.main if longest is None else min(longest, settings.main),))
+        found = on_devices(subject, settings, asked, weigh)
+    if batch_open:
+        count = found.main.least.fit.max_batch or 1
+        settings = replace(settings, batch=min(count, MOST_ASSUMED))
+        found = on_devices(subject, settings, asked, weigh)
+    return found
 
 
 def weighed(weigh: Weigh, request: Request) -> Load | None:

@@ -12,7 +12,10 @@ from glasscli.specs.attention_specs import each_part
 
 @dataclass(frozen=True)
 class Curve:
-    """Bytes of one model at each of `tokens`; `knees` are the lengths where a window is full."""
+    """Bytes of one model at each of `tokens`; `knees` are the lengths where a window is full.
+
+    `made_for` is the longest context that the model was made for, where that is known.
+    """
 
     name: str
     tokens: tuple[int, ...]
@@ -20,6 +23,12 @@ class Curve:
     knees: tuple[int, ...]
     k_dtype: str
     v_dtype: str
+    made_for: int | None = None
+
+    @property
+    def beyond(self) -> bool:
+        """Whether it goes on past what the model was made for."""
+        return self.made_for is not None and self.tokens[-1] > self.made_for
 
 
 def curve(subject: Subject, settings: Settings, tokens: tuple[int, ...]) -> Curve:
@@ -29,7 +38,7 @@ def curve(subject: Subject, settings: Settings, tokens: tuple[int, ...]) -> Curv
     sizes = tuple(sizer.total(n, settings.batch) for n in tokens)
     windows = {part.window for part in each_part(subject.logical.layers) if part.window is not None}
     knees = tuple(sorted(window for window in windows if tokens[0] <= window <= tokens[-1]))
-    return Curve(subject.name, tokens, sizes, knees, dtypes.k, dtypes.v)
+    return Curve(subject.name, tokens, sizes, knees, dtypes.k, dtypes.v, subject.logical.max_positions)
 
 
 def same_as(curves: Sequence[Curve], i: int) -> list[int]:

@@ -1,12 +1,29 @@
-"""The axes of a plot of bytes over context: rows for sizes, round numbers for contexts."""
+"""The axes of a plot over context: what is plotted, rows for sizes, round numbers for contexts."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log2
+from typing import NamedTuple
 
-from glasscli.units import format_bytes
+from glasscli.units import format_bytes, short_bytes
 
 STEPS = (*(Fraction(1, n) for n in (4, 3, 2)), *map(Fraction, range(1, 100)))  # doublings a row
+
+
+class Unit(NamedTuple):
+    """What the vertical axis counts: its title, the name of a line across, how a tick and how a sentence say one."""
+
+    title: str
+    across: str
+    tick: Callable[[int], str]
+    say: Callable[[int], str]
+
+
+BYTES = Unit("bytes of the KV cache over the tokens of a sequence", "budget", format_bytes, short_bytes)
+SEQUENCES = Unit(
+    "sequences that surely fit over the tokens of each", "asked for", "{:,}".format, "{:,} side by side".format
+)
 
 
 @dataclass(frozen=True)
@@ -27,12 +44,12 @@ class Height:
         up = (log2(size) - log2(self.low)) / float(self.step) if self.log else size / self.step
         return min(self.rows - 1, max(0, round(up)))
 
-    def label(self, level: int) -> str:
+    def label(self, level: int, say: Callable[[int], str] = format_bytes) -> str:
         """The size at a row; nothing on rows without a label."""
         if level % self.every:
             return ""
         steps = int(self.step * level)
-        return format_bytes(self.low << steps if self.log else steps)
+        return say(self.low << steps if self.log else steps)
 
 
 def logarithmic(low: int, top: int) -> Height:

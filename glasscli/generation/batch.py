@@ -1,4 +1,4 @@
-"""Several prompts at once: each read alone, then all decoded together, one matrix product for all.
+"""Several prompts at once: each read alone, equal ones once, then all decoded together, one matrix product for all.
 
 The texts are those of single runs with the same seeds, as far as float32 sums in another order allow.
 """
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from glasscli.arrays import Array
 from glasscli.cache.choice import FULL, CacheChoice
 from glasscli.errors import UsageError
 from glasscli.generation.continuation import Step
@@ -57,10 +58,17 @@ class Batch(Iterator[tuple[int, Step]]):
 
     def _group(self, numbers: list[int]) -> Iterator[tuple[int, Step]]:
         lengths = [len(self.runs[i].prompt.token_ids) + self.runs[i].written.most_tokens for i in numbers]
-        cache = open_cache(self.loaded, self.choice, max(lengths), len(numbers))
+        places = _places([self.runs[i].prompt.token_ids for i in numbers])
+        cache = open_cache(self.loaded, self.choice, max(lengths), max(places) + 1)
         self.kv_bytes = max(self.kv_bytes, cache.nbytes)
-        for place, i in enumerate(numbers):
-            yield i, self._first(self.runs[i], cache, place)
+        read: dict[int, Array] = {}
+        for place, i in zip(places, numbers, strict=True):
+            if place not in read:
+                read[place] = self._read(self.runs[i], cache, place)
+            yield i, self.runs[i].take(read[place])
+        if cache.batch < len(numbers):
+            cache = cache.select(places)
+            self.kv_bytes = max(self.kv_bytes, cache.nbytes)
         while True:
             going = [place for place, i in enumerate(numbers) if self.runs[i].finish_reason is None]
             if not going:
@@ -69,15 +77,15 @@ class Batch(Iterator[tuple[int, Step]]):
                 numbers, cache = [numbers[place] for place in going], cache.select(going)
             yield from zip(numbers, self._next([self.runs[i] for i in numbers], cache), strict=True)
 
-    def _first(self, run: Generation, cache: "KVCache", place: int) -> Step:
-        """Read a prompt alone, into its place of the cache."""
+    def _read(self, run: Generation, cache: "KVCache", place: int) -> Array:
+        """Read a prompt alone, into its place of the cache: logits [V]."""
         started = perf_counter()
         row = cache.row(place)
         with np.errstate(over="ignore", invalid="ignore"):
-            logits_V = self.loaded.model(run.prompt.token_ids, row, last_only=True)[0]
+            logits_V: Array = self.loaded.model(run.prompt.token_ids, row, last_only=True)[0]
         cache.lengths[place] = row.length
         self.prefill_s += perf_counter() - started
-        return run.take(logits_V)
+        return logits_V
 
     def _next(self, runs: list[Generation], cache: "KVCache") -> Iterator[Step]:
         """One token more for each, chosen when it is asked for."""
@@ -93,6 +101,12 @@ class Batch(Iterator[tuple[int, Step]]):
             yield step
 
 
+def _places(prompts: Sequence[tuple[int, ...]]) -> list[int]:
+    """For each prompt the number of the first that is like it, all different ones counted on from 0."""
+    known: dict[tuple[int, ...], int] = {}
+    return [known.setdefault(prompt, len(known)) for prompt in prompts]
+
+
 def generate_batch(
     loaded: "LoadedModel",
     prompts: Sequence[str | Sequence[int]],
@@ -101,6 +115,7 @@ def generate_batch(
     max_new_tokens: int | None = None,
     seed: int | None = None,
     stop: str | Sequence[str] = (),
+    stop_tokens: Sequence[int] = (),
     ignore_eos: bool = False,
     overflow: str = "error",
     cache: CacheChoice = FULL,
@@ -133,6 +148,7 @@ def generate_batch(
                 max_new_tokens=max_new_tokens,
                 seed=first_seed + i,
                 stop=stop,
+                stop_tokens=stop_tokens,
                 ignore_eos=ignore_eos,
                 overflow=overflow,
                 use_cache=False,  # the batch has one for all

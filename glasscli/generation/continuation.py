@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from glasscli.arrays import Array
 from glasscli.errors import UsageError
-from glasscli.generation.sampling import SamplingParams, kept_by_stage, pick, top_alternatives
+from glasscli.generation.raw_model import top_alternatives
+from glasscli.generation.sampling import SamplingParams, kept_by_stage, pick
 from glasscli.generation.stopping import StopText
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ class Step:
         p_sampled: the token's probability after all stages of the sampler, among the `n_kept` that were left.
         top: the likeliest tokens of the raw model as (id, logprob), if any were asked for.
         kept: how many tokens each filter that is on had left ("top_k", "top_p", "min_p"), if `top` was asked for.
-        finish_reason: set on the last step: "eos", "stop" (a stop string), "length" (as many tokens as asked
-            for) or "context" (the context is full).
+        finish_reason: set on the last step: "eos", "stop" (a stop string or a stop token), "length" (as many tokens
+            as asked for) or "context" (the context is full).
     """
 
     index: int
@@ -63,12 +64,14 @@ class Ending:
         room: after so many, because the context is full.
         stop: before any of these texts.
         ignore_eos: not at an end-of-text token: none is ever chosen.
+        stop_tokens: at any of these tokens too, which like an end-of-text token have no part in the text.
     """
 
     max_new_tokens: int
     room: int
     stop: tuple[str, ...] = ()
     ignore_eos: bool = False
+    stop_tokens: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 0:
@@ -82,7 +85,7 @@ class Continuation:
         token_ids: the tokens written so far.
         text: what may be shown so far.
         finish_reason: None while the text goes on; see `Step`, and "interrupted".
-        stop_string: the stop string that ended it.
+        stop_string, stop_token: the stop string or the stop token that ended it.
         logprob_sum: of all tokens written.
     """
 
@@ -101,6 +104,7 @@ class Continuation:
         self.params, self.token_ids, self.text = params, list[int](), ""
         self.logprob_sum = 0.0
         self.stop_string: str | None = None
+        self.stop_token: int | None = None
         self._random = random.Random(seed)
         # A prompt given as ids may hold rows of the embedding that are no token: they have no text and can't be chosen.
         unused = frozenset(loaded.unused_ids)
@@ -131,8 +135,8 @@ class Continuation:
         """
         logits = logits_V[: self._n_real]
         u = 0.0 if self.params.greedy else self._random.random()
-        chosen = pick(logits, self.params, self._seen, u, self._banned)
-        kept = kept_by_stage(logits, self.params, self._seen, self._banned) if self._n_top else {}
+        chosen = pick(logits, self.params, self._seen, u, self._banned, self.token_ids)
+        kept = kept_by_stage(logits, self.params, self._seen, self._banned, self.token_ids) if self._n_top else {}
         self.token_ids.append(chosen.token_id)
         self._seen.append(chosen.token_id)
         self.logprob_sum += chosen.logprob
@@ -163,6 +167,9 @@ class Continuation:
         """The text that `token_id` lets out; sets `finish_reason` if it is the last."""
         if token_id in self._eos:
             self.finish_reason = "eos"
+            return self._flush()
+        if token_id in self._ending.stop_tokens:
+            self.finish_reason, self.stop_token = "stop", token_id
             return self._flush()
         text = self._stops.push(self._decoder.push(token_id))
         if self._stops.matched is None:

@@ -1,9 +1,9 @@
-"""The stages of the sampler, each by itself: what is penalised, banned, or left out of the draw.
+"""The stages of the sampler, each by itself: what is biased, penalised, banned, or left out of the draw.
 
 They know an array of scores or weights and their own setting; `sampling` puts them in their order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +13,32 @@ from glasscli.errors import GlassError
 # A sum that reaches top_p but for rounding has reached it: float32 logits can't tell the two apart.
 MASS_ROUNDING = 1e-7
 _HUGE = 1e300
+
+
+def bias(scores: Array, biases: Mapping[int, float]) -> Array:
+    """`scores` [V] with each finite bias added to its token's; a copy, unless there are none."""
+    finite = {i: value for i, value in biases.items() if 0 <= i < scores.size and np.isfinite(value)}
+    if not finite:
+        return scores
+    scores = scores.copy()
+    ids = list(finite)
+    scores[ids] = (scores[ids] + list(finite.values())).clip(-_HUGE, _HUGE)
+    return scores
+
+
+def penalize_counts(scores: Array, written_ids: Sequence[int], frequency: float, presence: float) -> Array:
+    """`scores` [V] less `frequency` for each time a token was written, and `presence` if it was at all.
+
+    A copy, unless there is nothing to do. Source: OpenAI's API reference, "Frequency and presence penalties":
+    mu[j] -> mu[j] - c[j] * alpha_frequency - float(c[j] > 0) * alpha_presence.
+    """
+    if not (frequency or presence) or not len(written_ids):
+        return scores
+    scores = scores.copy()
+    ids, counts = np.unique(np.asarray(written_ids, dtype=np.intp), return_counts=True)
+    with np.errstate(over="ignore"):
+        scores[ids] = (scores[ids] - counts * frequency - presence).clip(-_HUGE, _HUGE)
+    return scores
 
 
 def penalize(scores: Array, seen_ids: Sequence[int], penalty: float) -> Array:

@@ -156,6 +156,7 @@ def generate(
     max_new_tokens: int | None = None,
     seed: int | None = None,
     stop: str | Sequence[str] = (),
+    stop_tokens: Sequence[int] = (),
     ignore_eos: bool = False,
     overflow: str = "error",
     use_cache: bool = True,
@@ -176,6 +177,7 @@ def generate(
         seed: the same seed gives the same text, and a shorter run the start of a longer one. None takes one at
             random; `Generation.seed` tells it.
         stop: a text, or several, that ends the run; it is not part of the text.
+        stop_tokens: ids of tokens that end the run as the end-of-text token does; they have no part in the text.
         ignore_eos: never choose an end-of-text token.
         overflow: "error", "left" or "slide"; see `Overflow`.
         use_cache: False computes everything anew at each step, to the same end.
@@ -201,7 +203,9 @@ def generate(
             "use error or left"
         )
     room = max_new_tokens if slides else loaded.config.max_seq_len - len(read.token_ids)
-    ending = Ending(max_new_tokens, room, (stop,) if isinstance(stop, str) else tuple(stop), ignore_eos)
+    loaded.check_ids([*stop_tokens, *params.logit_bias])
+    stops = (stop,) if isinstance(stop, str) else tuple(stop)
+    ending = Ending(max_new_tokens, room, stops, ignore_eos, tuple(stop_tokens))
     run = Generation(loaded, read, checked_seed(seed), seed is not None)
     run.written = Continuation(loaded, read.token_ids, params, run.seed, ending, n_top)
     run.open_cache(max_new_tokens, slides, use_cache, cache)

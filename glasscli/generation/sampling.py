@@ -1,21 +1,23 @@
-"""From logits to one token: penalty, temperature, three filters, one draw.
+"""From logits to one token: biases, penalties, temperature, three filters, one draw.
 
 Last stop but one of a step: logits in, a `Pick` out. The stages and their order are those of Hugging Face's
-`generate`: repetition penalty, temperature, top-k, top-p, min-p, renormalise, draw. (llama.cpp and mlx-lm apply
-the temperature last, so the same settings keep other tokens there.) Knows nothing of models or text, and holds no
-random state: the caller brings one number `u` a token.
+`generate`: biases of tokens, repetition penalty, temperature, top-k, top-p, min-p, renormalise, draw; OpenAI's two
+penalties, which it lacks, stand where vLLM has them, behind the repetition penalty. (llama.cpp and mlx-lm apply the
+temperature last, so the same settings keep other tokens there.) Knows nothing of models or text, and holds no random
+state: the caller brings one number `u` a token.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from glasscli.arrays import Array
 from glasscli.config.writing import WritingDefaults
 from glasscli.errors import GlassError, UsageError
-from glasscli.generation.filters import ban, keep_min_p, keep_top_k, keep_top_p, penalize
+from glasscli.generation.filters import ban, bias, keep_min_p, keep_top_k, keep_top_p, penalize, penalize_counts
+from glasscli.generation.raw_model import figures
 
 # float32 logits around 10 are 1e-6 apart: below this, a temperature can only tell exact ties from the rest.
 GREEDY_BELOW = 1e-6
@@ -36,7 +38,12 @@ class SamplingParams:
         top_p: keep the fewest tokens whose probabilities sum to top_p. 1 keeps all, 0 the best alone.
         min_p: drop tokens less likely than min_p times the best one. 0 keeps all.
         repetition_penalty: divide the positive logits of tokens that were seen, multiply the negative ones
-            (Keskar et al. 2019, arXiv:1909.05858, section 4.1, as Hugging Face mended it). 1 changes nothing.
+            (Keskar et al. 2019, arXiv:1909.05858, section 4.1, as Hugging Face mended it). Tokens of the prompt count.
+            1 changes nothing.
+        frequency_penalty: taken from the logit of a token once for each time it was written. 0 changes nothing.
+        presence_penalty: taken once from every token that was written, however often. As OpenAI and vLLM have the
+            two, tokens of the prompt don't count (in llama.cpp they do). 0 changes nothing.
+        logit_bias: what is added to the logits of single tokens, by id; -inf forbids one.
     """
 
     temperature: float = 0.8
@@ -44,6 +51,9 @@ class SamplingParams:
     top_p: float = 0.95
     min_p: float = 0.0
     repetition_penalty: float = 1.0
+    frequency_penalty: float = 0.0
+    presence_penalty: float = 0.0
+    logit_bias: Mapping[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 <= self.temperature < math.inf:
@@ -58,6 +68,12 @@ class SamplingParams:
             raise UsageError(
                 f"repetition penalty is {self.repetition_penalty}; expected a finite number above 0 (1 is off)"
             )
+        for name, value in (("frequency", self.frequency_penalty), ("presence", self.presence_penalty)):
+            if not math.isfinite(value):
+                raise UsageError(f"{name} penalty is {value}; expected a finite number (0 is off)")
+        for token_id, value in self.logit_bias.items():
+            if not value < math.inf:
+                raise UsageError(f"the bias of token {token_id} is {value}; expected a finite number, or -inf")
 
     @classmethod
     def of(
@@ -68,6 +84,9 @@ class SamplingParams:
         top_p: float | None = None,
         min_p: float | None = None,
         repetition_penalty: float | None = None,
+        frequency_penalty: float = 0.0,
+        presence_penalty: float = 0.0,
+        logit_bias: Mapping[int, float] | None = None,
     ) -> "SamplingParams":
         """What is given here, and a model's `defaults` for the rest.
 
@@ -82,6 +101,9 @@ class SamplingParams:
             defaults.top_p if top_p is None else top_p,
             defaults.min_p if min_p is None else min_p,
             defaults.repetition_penalty if repetition_penalty is None else repetition_penalty,
+            frequency_penalty,
+            presence_penalty,
+            logit_bias or {},
         )
 
     @property
@@ -112,6 +134,7 @@ def pick(
     seen_ids: Sequence[int] = (),
     u: float = 0.0,
     banned_ids: Sequence[int] = (),
+    written_ids: Sequence[int] = (),
 ) -> Pick:
     """Choose the next token.
 
@@ -120,6 +143,7 @@ def pick(
         seen_ids: tokens of the prompt and the text so far, for the repetition penalty.
         u: a uniform number in [0, 1); unused when greedy.
         banned_ids: tokens that must not be chosen. They still count for the raw model's numbers.
+        written_ids: tokens of the text so far, each as often as it stands there, for the two other penalties.
 
     Raises:
         NumbersError: a logit is not finite.
@@ -129,32 +153,55 @@ def pick(
     if not np.isfinite(raw).all():
         raise NumbersError(f"{np.count_nonzero(~np.isfinite(raw))} of {raw.size} logits are not finite numbers")
     if params.greedy:
-        scores = penalize(raw, seen_ids, params.repetition_penalty)
-        scores = ban(scores, banned_ids)
+        scores = changed(raw, params, seen_ids, banned_ids, written_ids)
         token_id, p_sampled, n_kept = int(scores.argmax()), 1.0, 1
     else:
-        weights = kept_weights(raw, params, seen_ids, banned_ids)
+        weights = kept_weights(raw, params, seen_ids, banned_ids, written_ids)
         token_id, p_sampled, n_kept = draw(weights, u)
-    return _describe(raw, token_id, p_sampled, n_kept)
+    logprob, rank, entropy_bits = figures(raw, token_id)
+    return Pick(token_id, logprob, p_sampled, rank, entropy_bits, n_kept)
+
+
+def changed(
+    raw: Array,
+    params: SamplingParams,
+    seen_ids: Sequence[int],
+    banned_ids: Sequence[int],
+    written_ids: Sequence[int],
+) -> Array:
+    """The logits [V] behind biases and penalties, -inf for what must not be chosen; `raw` itself if nothing is on."""
+    scores = bias(raw, params.logit_bias)
+    scores = penalize(scores, seen_ids, params.repetition_penalty)
+    scores = penalize_counts(scores, written_ids, params.frequency_penalty, params.presence_penalty)
+    forbidden = [token_id for token_id, value in params.logit_bias.items() if value == -math.inf]
+    return ban(scores, (*banned_ids, *forbidden))
 
 
 def kept_weights(
-    raw: Array, params: SamplingParams, seen_ids: Sequence[int] = (), banned_ids: Sequence[int] = ()
+    raw: Array,
+    params: SamplingParams,
+    seen_ids: Sequence[int] = (),
+    banned_ids: Sequence[int] = (),
+    written_ids: Sequence[int] = (),
 ) -> Array:
     """What is drawn from: unnormalised probabilities [V], the best 1, tokens dropped by a stage 0."""
-    for _, weights in stages(raw, params, seen_ids, banned_ids):  # noqa: B007
+    for _, weights in stages(raw, params, seen_ids, banned_ids, written_ids):  # noqa: B007
         pass
     return weights
 
 
 def stages(
-    raw: Array, params: SamplingParams, seen_ids: Sequence[int] = (), banned_ids: Sequence[int] = ()
+    raw: Array,
+    params: SamplingParams,
+    seen_ids: Sequence[int] = (),
+    banned_ids: Sequence[int] = (),
+    written_ids: Sequence[int] = (),
 ) -> Iterator[tuple[str, Array]]:
     """Every stage that is on, from temperature to the last filter, with the weights [V] it leaves.
 
     It is one array, changed in place: look at it before asking for the next stage.
     """
-    scores = ban(penalize(raw, seen_ids, params.repetition_penalty), banned_ids)
+    scores = changed(raw, params, seen_ids, banned_ids, written_ids)
     with np.errstate(over="ignore"):
         # The best is taken away before dividing, so that a tiny temperature gives exp(-inf) = 0, never inf - inf.
         weights = np.exp((scores - scores.max()) / params.temperature)
@@ -171,12 +218,16 @@ def stages(
 
 
 def kept_by_stage(
-    logits_V: Array, params: SamplingParams, seen_ids: Sequence[int] = (), banned_ids: Sequence[int] = ()
+    logits_V: Array,
+    params: SamplingParams,
+    seen_ids: Sequence[int] = (),
+    banned_ids: Sequence[int] = (),
+    written_ids: Sequence[int] = (),
 ) -> dict[str, int]:
     """How many tokens each filter that is on has left, in order; nothing when greedy."""
     if params.greedy:
         return {}
-    found = stages(logits_V.astype(np.float64), params, seen_ids, banned_ids)
+    found = stages(logits_V.astype(np.float64), params, seen_ids, banned_ids, written_ids)
     counts = {name: int(np.count_nonzero(weights)) for name, weights in found}
     return {name: count for name, count in counts.items() if name != "temperature"}
 
@@ -195,29 +246,3 @@ def draw(weights: Array, u: float) -> tuple[int, float, int]:
     mass = shares.cumsum()
     place = min(int(mass.searchsorted(u * mass[-1], side="right")), kept.size - 1)
     return int(kept[place]), float(shares[place] / mass[-1]), kept.size
-
-
-def top_alternatives(logits_V: Array, n: int) -> tuple[tuple[int, float], ...]:
-    """The n likeliest tokens of the raw model as (id, logprob), best first; of equals the lower id first."""
-    raw = logits_V.astype(np.float64)
-    candidates = np.flatnonzero(raw >= np.partition(raw, -n)[-n]) if 0 < n < raw.size else np.arange(raw.size)
-    ids = candidates[np.argsort(-raw[candidates], kind="stable")[:n]]
-    centred = raw - raw.max()
-    log_total = math.log(np.exp(centred).sum())
-    return tuple((int(i), float(centred[i]) - log_total) for i in ids)
-
-
-def _describe(raw: Array, token_id: int, p_sampled: float, n_kept: int) -> Pick:
-    centred = raw - raw.max()
-    weights = np.exp(centred)
-    total = float(weights.sum())
-    log_total = math.log(total)
-    chosen = centred[token_id]
-    return Pick(
-        token_id=token_id,
-        logprob=float(chosen) - log_total,
-        p_sampled=p_sampled,
-        rank=1 + int(np.count_nonzero(centred > chosen)),
-        entropy_bits=max(0.0, (log_total - float(weights.dot(centred)) / total) / math.log(2)),
-        n_kept=n_kept,
-    )

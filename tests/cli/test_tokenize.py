@@ -123,6 +123,25 @@ def test_colour_is_only_colour(folder: str) -> None:
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
 
 
+def test_the_count_and_the_ids_alone(folder: str) -> None:
+    lines = "The  cat\n\nsat: 日本\n"
+    document = strict(run("-m", folder, lines, "--json"))
+    ids = [token["id"] for token in document["tokens"]]
+    assert run("-m", folder, lines, "--ids") == " ".join(map(str, ids)) + "\n"
+    assert run("-m", folder, lines, "--count", "-q") == f"{document['n_tokens']}\n"
+    assert run("-m", folder, "--count", stdin=lines.encode() + b"\n") == f"{document['n_tokens']}\n"
+    assert strict(run("-m", folder, lines, "--json", "--count", "--ids")) == document
+    special = run("-m", folder, END, "--ids", "--special").split()
+    assert special == ["0", "0"]  # the one in front, and the one that was typed
+
+
+@pytest.mark.parametrize("args", [["--count", "--ids"], ["--count", "--merges"], ["--ids", "--merges"]])
+def test_what_prints_nothing_else_goes_alone(folder: str, args: list[str]) -> None:
+    code, err = fails("-m", folder, "hi", *args)
+    assert code == 2
+    assert f"{args[0]} prints nothing else: leave out {args[1]}" in err
+
+
 def test_no_text_at_all(tmp_path: Path) -> None:
     out = run("-m", folder_with(byte_level(bos=False), tmp_path), "")
     assert out.startswith("0 characters   0 bytes   → 0 tokens")

@@ -19,8 +19,8 @@ LENGTHS = spaced(128, 131072, 65, True)
 CURVES = [curve(from_name(name), Settings(), LENGTHS) for name in NAMES]
 
 
-def drawn(text: str) -> list[ET.Element]:
-    return list(ET.fromstring(text).iter(f"{SVG}polyline"))
+def drawn(text: str, kind: str = "line") -> list[ET.Element]:
+    return [line for line in ET.fromstring(text).iter(f"{SVG}polyline") if line.attrib["class"] == kind]
 
 
 def points(line: ET.Element) -> list[tuple[float, float]]:
@@ -44,6 +44,18 @@ def test_a_line_on_another_is_dashed_and_said() -> None:
     text = picture(CURVES, log=True)
     assert ["stroke-dasharray" in line.attrib for line in drawn(text)] == [False, True, False]
     assert "the same as llama-3.1-70b" in text
+
+
+def test_a_line_is_pale_past_what_its_model_was_made_for() -> None:
+    """Of the three, Llama 2 alone was made for less than the plot shows: for 4,096 tokens."""
+    text = picture(CURVES, log=True)
+    (pale,) = drawn(text, "line beyond")
+    whole = drawn(text)[0]
+    assert pale.attrib["stroke"] == whole.attrib["stroke"]
+    assert points(whole)[-1] == points(pale)[0]
+    n_within = sum(n <= 4096 for n in LENGTHS)
+    assert (len(points(whole)), len(points(pale))) == (n_within, len(LENGTHS) - n_within + 1)
+    assert "pale: past the 4,096 it was made for" in text
 
 
 @pytest.mark.parametrize("log", [True, False])

@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from helpers.scripted import scripted
 
 from glasscli import SamplingParams, generate, load_model
+from glasscli.cache.choice import FULL
+from glasscli.cache.choice_text import parse_choice
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.errors import UsageError
 from glasscli.generation.batch import GROUP, Batch, generate_batch
@@ -29,6 +33,25 @@ def test_every_text_is_that_of_a_single_run(loaded: LoadedModel, params: Samplin
         assert (batch.runs[i].text, batch.runs[i].finish_reason) == (alone.text, alone.finish_reason)
         assert batch.runs[i].written.perplexity == pytest.approx(alone.written.perplexity, rel=1e-5)
         assert len(steps) == len(batch.runs[i].token_ids)
+
+
+@pytest.mark.parametrize("spec", ["", "k=fp8,v=bf16", "sinks=2+window=6", "h2o=12"])
+def test_samples_of_one_prompt_read_it_once_and_are_those_of_single_runs(loaded: LoadedModel, spec: str) -> None:
+    cache = parse_choice(spec) if spec else FULL
+    prompts = ["Once upon a time", "The cat", "Once upon a time", "Once upon a time", "The cat"]
+    settings: dict[str, Any] = {"max_new_tokens": 30, "ignore_eos": True, "cache": cache}
+    batch = run_all(generate_batch(loaded, prompts, seed=20, **settings))
+    for i, prompt in enumerate(prompts):
+        alone = generate(loaded, prompt, seed=20 + i, **settings)
+        assert [step.token_id for step in alone] == batch.runs[i].token_ids
+    assert len({run.text for run in batch.runs}) == 5
+
+
+def test_a_prompt_that_comes_again_is_not_read_again(loaded: LoadedModel) -> None:
+    model = scripted(loaded, [300, 301])
+    batch = run_all(generate_batch(model, [[5, 6], [7], [5, 6], [5, 6]], params=SamplingParams(0), max_new_tokens=1))
+    assert model.model.read == [(5, 6), (7,)]  # type: ignore[attr-defined]
+    assert [run.token_ids for run in batch.runs] == [[300], [301], [300], [300]]
 
 
 def test_texts_that_end_early_leave_the_others_as_they_are(loaded: LoadedModel) -> None:

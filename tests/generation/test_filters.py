@@ -8,13 +8,9 @@ import pytest
 from helpers.scripted import logits_of
 
 from glasscli.arrays import Array
-from glasscli.generation.filters import keep_min_p, keep_top_k, keep_top_p, penalize
-from glasscli.generation.sampling import (
-    SamplingParams,
-    kept_by_stage,
-    kept_weights,
-    pick,
-)
+from glasscli.errors import GlassError
+from glasscli.generation.filters import bias, keep_min_p, keep_top_k, keep_top_p, penalize, penalize_counts
+from glasscli.generation.sampling import SamplingParams, kept_by_stage, kept_weights, pick
 
 EVERYTHING = SamplingParams(temperature=1, top_p=1)
 
@@ -28,6 +24,58 @@ def test_the_penalty_looks_at_the_sign_and_counts_a_token_once() -> None:
     np.testing.assert_array_equal(penalize(scores, [0, 1, 0, 1, 1, 2], 2.0), [1.0, -4.0, 0.0, 4.0])
     np.testing.assert_array_equal(penalize(scores, [0, 1], 0.5), [4.0, -1.0, 0.0, 4.0])
     np.testing.assert_array_equal(scores, [2.0, -2.0, 0.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    ("frequency", "presence", "expected"),
+    [  # token 0 written three times, token 2 once: mu - count * frequency - (count > 0) * presence
+        (0.5, 0.0, [0.5, -2.0, -0.5, 4.0]),
+        (0.0, 0.75, [1.25, -2.0, -0.75, 4.0]),
+        (0.5, 0.75, [-0.25, -2.0, -1.25, 4.0]),
+        (-1.0, 0.25, [4.75, -2.0, 0.75, 4.0]),
+        (0.0, 0.0, [2.0, -2.0, 0.0, 4.0]),
+    ],
+)
+def test_penalties_by_count_are_openais(frequency: float, presence: float, expected: list[float]) -> None:
+    scores = np.array([2.0, -2.0, 0.0, 4.0])
+    np.testing.assert_allclose(penalize_counts(scores, [0, 2, 0, 0], frequency, presence), expected, rtol=1e-15)
+    np.testing.assert_array_equal(scores, [2.0, -2.0, 0.0, 4.0])
+    np.testing.assert_array_equal(penalize_counts(scores, [], frequency, presence), scores)
+
+
+def test_biases_are_added_and_ids_past_the_end_left_out() -> None:
+    scores = np.array([2.0, -2.0, 0.0])
+    np.testing.assert_array_equal(bias(scores, {0: -1.5, 2: 3.0, 7: 1.0}), [0.5, -2.0, 3.0])
+    assert bias(scores, {}) is scores
+
+
+def test_biases_come_first_then_the_repetition_penalty_then_the_counts() -> None:
+    """Token 0: (-1 + 3) / 2 - 2 * 0.25 - 0.125 = 0.375; token 1, of the prompt alone: 4 / 2; token 2 as it is."""
+    params = SamplingParams(
+        1, top_p=1, repetition_penalty=2, frequency_penalty=0.25, presence_penalty=0.125, logit_bias={0: 3.0}
+    )
+    weights = kept_weights(np.array([-1.0, 4.0, 1.0]), params, seen_ids=[1, 0, 0], written_ids=[0, 0])
+    np.testing.assert_allclose(np.log(weights), [0.375 - 2, 0, 1 - 2], rtol=1e-12)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0, 1e308])
+def test_a_bias_of_minus_infinity_forbids_a_token(temperature: float) -> None:
+    logits = logits_of(0.9, 0.06, 0.04)
+    params = SamplingParams(temperature, top_p=1, repetition_penalty=1.5, logit_bias={0: -np.inf, 2: -np.inf})
+    chosen = pick(logits, params, seen_ids=[0], u=0.0, written_ids=[0])
+    assert (chosen.token_id, chosen.p_sampled, chosen.rank) == (1, 1.0, 2)
+    with pytest.raises(GlassError, match="all 3 tokens are banned"):
+        pick(logits, SamplingParams(temperature, logit_bias={0: -np.inf, 1: -np.inf, 2: -np.inf}))
+
+
+@pytest.mark.parametrize("huge", [1e300, 1.7e308, -1.7e308])
+def test_wild_biases_and_counts_overflow_nothing(huge: float) -> None:
+    logits = np.array([30.0, -30.0, 20.0], dtype=np.float32)
+    params = SamplingParams(1.0, frequency_penalty=huge, presence_penalty=huge, logit_bias={0: huge, 1: -huge})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chosen = pick(logits, params, u=0.5, written_ids=[0, 0, 1])
+    assert 0 < chosen.p_sampled <= 1
 
 
 @pytest.mark.parametrize("penalty", [5e-324, 1e-300, 1e300, 1.7e308])
@@ -143,6 +191,7 @@ def test_every_stage_agrees_with_hugging_face(seed: int) -> None:
         top_p=float(rng.choice([0.0, 0.1, 0.5, 0.9, 0.95, 1.0])),
         min_p=float(rng.choice([0.0, 0.02, 0.3, 1.0])),
         repetition_penalty=float(rng.choice([1.0, 0.7, 1.3, 5.0])),
+        logit_bias={int(i): float(rng.integers(-32, 32)) / 8 for i in rng.integers(0, size, size=rng.integers(0, 4))},
     )
     seen = rng.integers(0, size, size=12).tolist()
     config = GenerationConfig(
@@ -152,6 +201,7 @@ def test_every_stage_agrees_with_hugging_face(seed: int) -> None:
         top_p=params.top_p,
         min_p=params.min_p,
         repetition_penalty=params.repetition_penalty,
+        sequence_bias={(token_id,): value for token_id, value in params.logit_bias.items()} or None,
         num_beams=1,
     )
 

@@ -11,12 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glasscli.errors import GlassError, UsageError
-from glasscli.generation.sampling import (
-    SamplingParams,
-    draw,
-    pick,
-    top_alternatives,
-)
+from glasscli.generation.raw_model import top_alternatives
+from glasscli.generation.sampling import SamplingParams, draw, pick
 
 EVERYTHING = SamplingParams(temperature=1, top_p=1)
 
@@ -32,12 +28,14 @@ EVERYTHING = SamplingParams(temperature=1, top_p=1)
         *[("top_p", bad) for bad in (math.nan, math.inf, -0.1, 1.0001)],
         *[("min_p", bad) for bad in (math.nan, math.inf, -0.1, 1.0001)],
         *[("repetition_penalty", bad) for bad in (math.nan, math.inf, 0.0, -1.0)],
+        *[("frequency_penalty", bad) for bad in (math.nan, math.inf, -math.inf)],
+        *[("presence_penalty", bad) for bad in (math.nan, math.inf, -math.inf)],
     ],
 )
 def test_settings_out_of_range_are_refused_by_name_and_value(setting: str, value: float) -> None:
     with pytest.raises(UsageError) as error:
         SamplingParams(**{setting: value})  # type: ignore[arg-type]
-    assert setting.replace("_", "-" if setting != "repetition_penalty" else " ") in str(error.value)
+    assert setting.replace("_", " " if setting.endswith("penalty") else "-") in str(error.value)
     assert str(value) in str(error.value)
 
 

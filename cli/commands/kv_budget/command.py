@@ -39,6 +39,7 @@ Examples:
   glass kv-budget --model deepseek-v3 --engine vllm --tp 8 --batch 64
   glass kv-budget --model llama-3.1-8b --gpu rtx-4090 --ctx 16k --users 2
   glass kv-budget --model qwen3-32b --users 40 --ctx 32k
+  glass kv-budget --compare qwen3-8b,gemma-3-12b --gpu l40s --ctx 32k
   glass kv-budget --compare llama-2-70b,gemma-3-27b --sweep -o sizes.svg
   glass kv-budget --model llama-3.1-8b --dtype q8_0 --emit llama.cpp"""
 
@@ -119,8 +120,13 @@ def run_heads(options: Options, settings: Settings, heads: Heads) -> int:
 
 def run_compare(options: Options, settings: Settings) -> int:
     """Several models side by side."""
+    names = parse.compared(options)
+    subjects = [subject_of(name, options, settings.engine) for name in names]
+    if fit_parse.asks_of_devices(options):
+        from glasscli.cli.commands.kv_budget.fit_compare import run_compared
+
+        return run_compared(options, settings, list(zip(names, subjects, strict=True)))
     available, bandwidth = parse.size("--budget", options.budget), parse.bandwidth(options)
-    subjects = [subject_of(name, options, settings.engine) for name in parse.compared(options)]
     if options.sweep:
         return run_sweep(options, settings, subjects, available)
     answers = [answer(subject, settings, available) for subject in subjects]

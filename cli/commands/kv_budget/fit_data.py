@@ -48,6 +48,18 @@ def plan_document(subject: Subject, settings: Settings, found: Sequence[DeviceAn
     }
 
 
+def sweep_document(found: DeviceAnswer) -> dict[str, Any]:
+    """One model of a sweep: the devices, and what there is room for at each length."""
+    return {
+        "model": found.subject.name,
+        "source": found.subject.source or None,
+        "engine": found.settings.engine,
+        "made_for_tokens": found.subject.logical.max_positions,
+        "device": device(found.main),
+        "at": [at_context(found, index) for index in range(len(found.fits))],
+    }
+
+
 def device(fit: DeviceFit) -> dict[str, Any]:
     """What one device has, and what takes it."""
     said: dict[str, Any] = {"devices": fit.n_devices}

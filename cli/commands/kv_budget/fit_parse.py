@@ -8,7 +8,7 @@ from glasscli.errors import UsageError
 STDIN = "-"
 # Options that say nothing where no device and no memory is named.
 ABOUT_DEVICES = (("--num", "num"), ("--utilization", "utilization"), ("--overhead", "overhead"))
-APART = (("--budget", "budget"), ("--compare", "compare"), ("--sweep", "sweep"), ("--emit", "emit"), ("--hq", "hq"))
+APART = (("--budget", "budget"), ("--hq", "hq"))
 
 
 def asks_of_devices(options: Options) -> bool:
@@ -30,6 +30,9 @@ def check(options: Options) -> None:
         if getattr(options, field) not in (None, False):
             why = ": a device holds weights, and head counts don't tell them" if name == "--hq" else ""
             raise UsageError(f"{given} and {name} don't go together{why}")
+    for name, asked in (("--sweep", options.sweep), ("--emit", options.emit is not None)):
+        if asked and options.gpu is None and options.available is None:
+            raise UsageError(f"--users and {name} need devices that are known: name one with --gpu, like --gpu h100")
     if options.users is not None and options.batch is not None:
         raise UsageError("--users is --batch by another name: how many sequences are held at once; give one of them")
     if options.available is not None and options.overhead is not None:
@@ -40,7 +43,7 @@ def check(options: Options) -> None:
 
 def with_engine(options: Options) -> Options:
     """The options with an engine where a question about devices names none: llama.cpp for Apple's, else vLLM."""
-    if options.engine is not None or not asks_of_devices(options):
+    if options.engine is not None or options.emit is not None or not asks_of_devices(options):
         return options
     from glasscli.cli.commands.kv_budget.fit_asked import usual_engine
 

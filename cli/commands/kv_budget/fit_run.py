@@ -1,21 +1,13 @@
 """`glass kv-budget --gpu …`: does it fit, how much more would, or which devices would do? Ask the library, show."""
 
-import re
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 from glasscli.budget.answers import answer
-from glasscli.budget.device_answer import DeviceAnswer, Weigh, on_devices, smallest_devices
-from glasscli.budget.device_fit import Load, load_of, load_of_files
+from glasscli.budget.device_answer import DeviceAnswer, on_devices, smallest_devices
 from glasscli.budget.questions import Settings
-from glasscli.budget.request import Request
+from glasscli.budget.sizer import Sizer
 from glasscli.budget.subjects import Subject, from_config
-from glasscli.budget.weights.files import Files, files_at
-from glasscli.budget.weights.rope_cache import rope_cache_bytes
-from glasscli.budget.weights.stored import Stored, stored
+from glasscli.budget.weigh import weigher_of
 from glasscli.cli import console
 from glasscli.cli.commands.kv_budget import fit_asked, fit_data, parse
 from glasscli.cli.commands.kv_budget.fit_screen import device_screen, plan_screen
@@ -26,111 +18,82 @@ from glasscli.cli.page.page import Page
 from glasscli.errors import ConfigError
 from glasscli.units import format_bytes
 
-HEADS = re.compile(r"eagle|medusa|dflash|mtp", re.IGNORECASE)
 DEFAULT_TOKENS = 8192  # where neither the asker nor the model says how long
+Asking = tuple[Settings, Subject]  # a plan, and the model as the plan's engine holds it
 
 
 def run_devices(options: Options, settings: Settings, subject: Subject) -> int:
-    """Answer a question about devices; the exit code.
+    """Answer a question about one model and devices; the exit code."""
+    named = options.config or options.model or ""
+    settings, subject = with_rules(options, at_length(options, settings, [subject]), subject, named)
+    if options.sweep:
+        from glasscli.cli.commands.kv_budget.fit_sweep import run_sweep
 
-    Where nobody named an engine and the usual one has no rule for the model, the cache is what the mathematics needs.
+        return run_sweep(options, [(settings, subject)])
+    if options.emit is not None:
+        from glasscli.cli.commands.kv_budget.fit_emit import run_emit
+
+        return run_emit(options, settings, subject)
+    if options.gpu is None and options.available is None:
+        return show_plan(options, settings, subject, plan_of(options, settings, subject))
+    found = found_of(options, settings, subject)
+    show_fit(options, found)
+    return verdict(options, found)
+
+
+def with_rules(options: Options, settings: Settings, subject: Subject, named: str) -> Asking:
+    """The plan and the model under an engine that has a rule for it.
+
+    Where nobody named an engine and the usual one has none, the cache is what mathematics needs, and a note says so.
     """
+    if options.engine is not None or options.emit is not None:
+        return settings, subject
     try:
-        return answer_of(options, settings, subject)
+        Sizer(settings.request(subject))
     except ConfigError as error:
-        if options.engine is not None or error.field != "engine":
-            raise
+        if error.field != "engine":
+            return settings, subject  # refused in its place
         if not options.quiet:
             note(f"{error}. Its cache is counted as mathematics needs it.")
-    name = options.config or options.model or ""
-    piped = name == STDIN  # what can be read once
-    bare = from_config(subject.config, name=subject.name) if piped else subject_of(name, options, "logical")
-    return answer_of(options, replace(settings, engine="logical", options={}), bare)
+    else:
+        return settings, subject
+    piped = named == STDIN  # what can be read once
+    bare = from_config(subject.config, name=subject.name) if piped else subject_of(named, options, "logical")
+    return replace(settings, engine="logical", options={}), bare
 
 
-def answer_of(options: Options, settings: Settings, subject: Subject) -> int:
-    """Answer a question about devices under the engine of `settings`; the exit code."""
+def at_length(options: Options, settings: Settings, subjects: list[Subject]) -> Settings:
+    """`settings` at the context asked for, else at the longest that all of the models were made for."""
+    if options.tokens:
+        return settings
+    made_for = [subject.logical.max_positions for subject in subjects if subject.logical.max_positions is not None]
+    return replace(settings, tokens=(min(made_for, default=DEFAULT_TOKENS),))
+
+
+def found_of(options: Options, settings: Settings, subject: Subject) -> DeviceAnswer:
+    """What fits on the devices that were named."""
     asked = fit_asked.asked_of(options)
-    if not options.tokens:
-        settings = replace(settings, tokens=(subject.logical.max_positions or DEFAULT_TOKENS,))
-    weigher: Weigh = Weigher(subject)
-    if settings.draft is not None:
-        weigher = with_draft(weigher, Weigher(settings.draft))
-    if asked.device is None and asked.available is None:
-        found = smallest_devices(subject, settings, asked, weigher)
-        return show_plan(options, settings, subject, found)
-    settings = fit_asked.spread(options, settings, asked)
-    found_here = on_devices(subject, settings, asked, weigher)
-    show_fit(options, found_here)
-    return verdict(options, found_here)
+    spread = fit_asked.spread(options, settings, asked)
+    return on_devices(subject, spread, asked, weigher_of(subject, settings.draft))
 
 
-def with_draft(model: Weigh, draft: Weigh) -> Weigh:
-    """What a model takes, and on the last stage the model that drafts for it."""
-
-    def weigh(request: Request) -> Load:
-        assert request.draft is not None
-        load, more = model(request), draft(replace(request, layout=request.draft, pp=1, pp_layers=None, draft=None))
-        weights = (*load.weights[:-1], load.weights[-1] + more.weights[0])
-        source = f"{load.source}; with the drafting model's"
-        return Load(weights, (load.rope or 0) + (more.rope or 0) or None, source, load.sees or more.sees)
-
-    return weigh
+def plan_of(options: Options, settings: Settings, subject: Subject) -> tuple[DeviceAnswer, ...]:
+    """Which devices would do, the smallest first."""
+    asked = fit_asked.asked_of(options)
+    return smallest_devices(subject, settings, asked, weigher_of(subject, settings.draft))
 
 
-def is_head(config: Mapping[str, Any]) -> bool:
-    """Whether a config describes a head that drafts from a model's own activations, not a model of its own."""
-    named = config.get("architectures")
-    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
-    return any(HEADS.search(name) for name in (*names, str(config.get("model_type", ""))))
-
-
-class Weigher:
-    """What a subject's weights take under a plan; counted once."""
-
-    def __init__(self, subject: Subject) -> None:
-        self.subject = subject
-
-    @cached_property
-    def model(self) -> Stored:
-        """The weights, counted from the config."""
-        if is_head(self.subject.config):
-            raise ConfigError(
-                f"{self.subject.name}: a head's weights are known from its files only; give its folder", "draft"
-            )
-        if not self.subject.config:
-            name = self.subject.name
-            raise ConfigError(
-                f"{name}: its cache is known here, its weights are not; its config.json would tell", "model"
-            )
-        return stored(self.subject.config)
-
-    @cached_property
-    def files(self) -> Files | None:
-        """The files with the weights, where the model is given as a folder or a GGUF."""
-        path = Path(self.subject.source)
-        where = path.parent if path.name == "config.json" else path
-        if not self.subject.source or not where.exists():  # a citation, standard input
-            return None
-        return files_at(where, self.subject.config, self.subject.logical.n_layers)
-
-    def __call__(self, request: Request) -> Load:
-        rope = rope_cache_bytes(self.subject.config, self.subject.logical.dtype)
-        if self.files is None:
-            return load_of(self.model, rope, request)
-        try:
-            model = None if self.files.gguf else self.model
-        except ConfigError:
-            model = None
-        return load_of_files(self.files, model, rope, request)
+def document_of(options: Options, found: DeviceAnswer) -> dict[str, object]:
+    """One model on one kind of device, for machines."""
+    bandwidth = parse.bandwidth(options) if options.bandwidth else fit_data.bandwidth_of(found)
+    answered = answer(found.subject, found.settings)
+    return fit_data.document(found, answered, bandwidth or parse.bandwidth(options))
 
 
 def show_fit(options: Options, found: DeviceAnswer) -> None:
     """One kind of device."""
     if options.as_json:
-        bandwidth = parse.bandwidth(options) if options.bandwidth else fit_data.bandwidth_of(found)
-        answered = answer(found.subject, found.settings)
-        console.write_json(fit_data.document(found, answered, bandwidth or parse.bandwidth(options)))
+        console.write_json(document_of(options, found))
     elif options.as_csv:
         fit_data.show_csv([found])
     else:

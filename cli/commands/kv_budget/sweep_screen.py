@@ -1,12 +1,11 @@
-"""Bytes over context as a plot of characters: a mark for each model, axes logarithmic or linear."""
+"""Sizes over context as a plot of characters: a mark for each model, axes logarithmic or linear."""
 
 from collections.abc import Sequence
 
 from glasscli.budget.sweep import Curve, same_as
-from glasscli.budget.sweep_axes import Height, linear, logarithmic, round_numbers, short_count
+from glasscli.budget.sweep_axes import BYTES, Height, Unit, linear, logarithmic, round_numbers, short_count
 from glasscli.cli.page.cells import cells, pad
 from glasscli.cli.page.page import Line, Page
-from glasscli.units import short_bytes
 
 MARKS = "●○▲△■□◆◇"
 PLAIN = "*o+x#@%&"
@@ -19,7 +18,7 @@ def n_columns(page: Page) -> int:
     return max(8, page.width - 12)
 
 
-def sweep_screen(page: Page, curves: Sequence[Curve], log: bool, budget: int | None) -> list[Line]:
+def sweep_screen(page: Page, curves: Sequence[Curve], log: bool, budget: int | None, of: Unit = BYTES) -> list[Line]:
     """The plot, its axes, and a line for each curve."""
     marks = MARKS if page.unicode else PLAIN
     sizes = [size for curve in curves for size in curve.sizes if size] + ([budget] if budget else [])
@@ -29,17 +28,17 @@ def sweep_screen(page: Page, curves: Sequence[Curve], log: bool, budget: int | N
     n = len(curves[0].tokens)
     lines: list[Line] = []
     for level, row in reversed(list(enumerate(draw(curves, marks, height, budget)))):
-        tick = height.label(level)
+        tick = height.label(level, of.tick)
         axis = [(f"{tick:>9} {'┤' if tick else '│'}", "")]
         lines.append(axis + [(c, style_of(c, marks) if c != " " else "") for c in row])
     lines.append([(" " * 10 + "└" + "─" * n, "")])
     lines.append([(" " * 11 + ticks(curves[0].tokens, n, log), "")])
-    lines += [*_knees(page, curves, n), []]
+    lines += [*_knees(page, curves, n), *_ends(page, curves, n), []]
     widest = max(cells(curve.name) for curve in curves)
     for i, curve in enumerate(curves):
         under = [marks[j] for j in same_as(curves, i)]
-        lines += _legend(page, (marks[i], STYLES[i]), curve, widest if page.width >= widest + 40 else 0, under)
-    return [*lines, *(page.flow("- ", [f"budget {short_bytes(budget)}"]) if budget is not None else [])]
+        lines += _legend(page, (marks[i], STYLES[i]), curve, widest if page.width >= widest + 40 else 0, under, of)
+    return [*lines, *(page.flow("- ", [f"{of.across} {of.say(budget)}"]) if budget is not None else [])]
 
 
 def draw(curves: Sequence[Curve], marks: str, height: Height, budget: int | None) -> list[list[str]]:
@@ -85,11 +84,26 @@ def _knees(page: Page, curves: Sequence[Curve], n_columns: int) -> list[Line]:
     return [[(" " * 11 + "".join(row), "")], *says]
 
 
-def _legend(page: Page, mark: tuple[str, str], curve: Curve, widest: int, under: Sequence[str]) -> list[Line]:
+def _ends(page: Page, curves: Sequence[Curve], n_columns: int) -> list[Line]:
+    """A row that points at the lengths past which a model was not made for."""
+    lengths = sorted({curve.made_for for curve in curves if curve.made_for is not None and curve.beyond})
+    if not lengths:
+        return []
+    tokens, row = curves[0].tokens, [" "] * n_columns
+    for length in lengths:
+        row[next(i for i, n in enumerate(tokens) if n > length)] = ">"
+    says = [
+        f"{' and '.join(curve.name for curve in curves if curve.made_for == length)} past {length:,}"
+        for length in lengths
+    ]
+    return [[(" " * 11 + "".join(row), "")], *page.flow(" " * 11, ["> longer than it was made for:", *says], gap=1)]
+
+
+def _legend(page: Page, mark: tuple[str, str], curve: Curve, widest: int, under: Sequence[str], of: Unit) -> list[Line]:
     """What a mark stands for, in its colour, where its curve ends, and which others it is the same as."""
     dtypes = curve.k_dtype if curve.k_dtype == curve.v_dtype else f"K {curve.k_dtype} V {curve.v_dtype}"
     name = pad(curve.name, max(widest, cells(curve.name)))
-    pieces = [name, dtypes, f"{short_bytes(curve.sizes[-1])} at {curve.tokens[-1]:,}"]
+    pieces = [name, dtypes, f"{of.say(curve.sizes[-1])} at {curve.tokens[-1]:,}"]
     pieces += [f"the same as {' and '.join(under)}"] if under else []
     lines = page.flow("  ", pieces, gap=3)
     first = "".join(text for text, _ in lines[0]).removeprefix("  ")

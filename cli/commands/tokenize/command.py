@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from typing import Annotated
 
-from glasscli.cli.console import Color, is_terminal, write_json
+from glasscli.cli.console import Color, is_terminal, write, write_json
 from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, argument, option
 from glasscli.errors import UsageError
 
@@ -16,7 +16,7 @@ character by itself; the row says which character it belongs to. What the tokeni
 Examples:
   glass tokenize "The cat sat." --merges
   glass tokenize "日本 🙂" --json
-  echo "Lily had a red ball" | glass tokenize
+  echo "Lily had a red ball" | glass tokenize --ids
   glass tokenize "The end<|endoftext|>" --special
 """
 
@@ -29,9 +29,22 @@ class Options:
     model: ModelDir = None
     merges: Annotated[bool, option("--merges", "Show every merge that built a token.", Group.view)] = False
     special: Annotated[bool, option("--special", "Take <|endoftext|> and the like for tokens.", Group.text)] = False
+    count: Annotated[bool, option("--count", "Print how many there are, and nothing else.", Group.output)] = False
+    ids: Annotated[bool, option("--ids", "Print the ids on one line, and nothing else.", Group.output)] = False
     as_json: Json = False
     color: ColorOption = Color.auto
     quiet: Quiet = False
+
+    def check(self) -> None:
+        """Refuse options that contradict each other.
+
+        Raises:
+            UsageError: names the two options.
+        """
+        given = {"--count": self.count, "--ids": self.ids, "--merges": self.merges}
+        chosen = [name for name, wanted in given.items() if wanted]
+        if len(chosen) > 1 and not self.as_json:  # the document holds all of them
+            raise UsageError(f"{chosen[0]} prints nothing else: leave out {chosen[1]}, or add --json")
 
 
 def run(options: Options) -> int:
@@ -43,10 +56,15 @@ def run(options: Options) -> int:
     from glasscli.tokenizer.merges import merges
     from glasscli.tokenizer.tokenized import tokenize
 
+    options.check()
     if options.text is None and (sys.stdin is None or is_terminal(sys.stdin)):
         raise UsageError('no text. Give one: glass tokenize "Once upon a time", or pipe one in.')
     text = prompt_text(options.text)
     tokenizer = open_checkpoint(model_path(options.model, Need.tokenizer, quiet=options.quiet)).tokenizer()
+    if (options.count or options.ids) and not options.as_json:
+        found = tokenizer.encode(text, parse_special=options.special)
+        write(str(len(found)) if options.count else " ".join(map(str, found)))
+        return 0
     tokens = tokenize(tokenizer, text, parse_special=options.special)
     words = merges(tokenizer, text, parse_special=options.special) if options.merges else None
     if options.as_json:

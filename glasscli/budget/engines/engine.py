@@ -134,12 +134,14 @@ class Server(Engine):
     """An engine with a program that serves a model, which can be told of a plan.
 
     `loads` is what it is given to load where the user names nothing; `loads_folders`: it may be a config's folder;
-    `too_long`: what it does with a context that the model was not made for, as a sentence.
+    `too_long`: what it does with a context that the model was not made for, as a sentence; `takes_a_share`: whether it
+    can be told what share of a device is its.
     """
 
     loads: ClassVar[str]
     loads_folders: ClassVar[bool]
     too_long: ClassVar[str] = ""
+    takes_a_share: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
@@ -168,7 +170,7 @@ class Served(NamedTuple):
 
     `model` is what is to be loaded; `model_dtype` the cache's dtype when nobody says one, empty where the checkpoint
     fixes another; `available` the bytes for the cache on one rank, if they are fixed; `roles` those of the tensors that
-    the plan keeps.
+    the plan keeps; `utilization` the engine's share of a device, if that is fixed.
     """
 
     settings: "Settings"
@@ -178,6 +180,7 @@ class Served(NamedTuple):
     model_dtype: str
     available: int | None = None
     roles: frozenset[str] = frozenset()
+    utilization: Fraction | None = None
 
 
 class Capacity(NamedTuple):

@@ -56,6 +56,7 @@ class Vllm(Server, Paged):
     too_long = "vLLM refuses that unless VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 is set"
     strict: ClassVar[Mapping[str, Any]] = {"pad_groups": True}
     splits_contexts = True
+    takes_a_share = True
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         self.latents = tuple(part for part in parts if isinstance(part, LatentAttention))

@@ -113,6 +113,7 @@ def words(served: Served) -> list[str]:
         said += ["--mamba-ssm-cache-dtype", STATE_NAMES[settings.state_dtype]]
     said += ["--enable-prefix-caching"] if settings.prefix_shared else []
     said += speculation(settings.options)
+    said += ["--gpu-memory-utilization", f"{float(served.utilization):g}"] if served.utilization else []
     return said + (["--kv-cache-memory-bytes", f"{served.available}"] if served.available else [])
 
 
