@@ -4,7 +4,7 @@ import re
 import shlex
 
 import pytest
-from helpers.in_process import glass
+from helpers.terminal import glass
 from readme_examples import README, ROOT, Example, comparable, examples
 
 from glasscli.cli.commands import COMMANDS
@@ -34,7 +34,7 @@ def test_the_table_of_commands_has_them_all() -> None:
 @pytest.mark.parametrize("line", [line for _, line in ROWS])
 def test_what_the_table_says_to_try_runs(line: str) -> None:
     ran = glass(*shlex.split(line)[1:])
-    assert (ran.code, bool(ran.out.strip())) == (0, True), ran.err
+    assert (ran.returncode, bool(ran.stdout.strip())) == (0, True), ran.stderr
 
 
 def test_the_first_screen_shows_what_it_is_and_how_to_start() -> None:
