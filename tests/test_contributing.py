@@ -33,6 +33,17 @@ def test_the_tree_is_the_tree() -> None:
             assert path in named or path.parent in named - {ROOT / "glasscli", ROOT / "cli"}, path
 
 
+def test_files_that_are_named_are_there() -> None:
+    """And where a new one goes, its folder."""
+    named = set(re.findall(r"`((?:[\w-]+/)+[\w.-]*|\w+\.(?:md|toml))`", TEXT))
+    assert len(named) >= 30
+    for name in named:
+        path = ROOT / name
+        while "NAME" in path.name or "NAME" in path.parent.name:
+            path = path.parent
+        assert path.exists(), name
+
+
 def test_targets_of_make_are_there() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"`make ([\w./]+)", TEXT)) | set(re.findall(r"^make (\S+)", TEXT, re.MULTILINE)) - {"#"}

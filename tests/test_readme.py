@@ -7,6 +7,7 @@ import pytest
 from helpers.terminal import glass
 from readme_examples import README, ROOT, Example, comparable, examples
 
+from glasscli.budget.engines import ENGINES
 from glasscli.cli.commands import COMMANDS
 
 TEXT = README.read_text()
@@ -29,6 +30,13 @@ def test_the_main_commands_are_shown() -> None:
 def test_the_table_of_commands_has_them_all() -> None:
     assert {name for name, _ in ROWS} == set(COMMANDS)
     assert all(line.split()[1] == name for name, line in ROWS)
+
+
+def test_the_table_of_engines_has_them_all() -> None:
+    """But the mathematics, which is no engine's; with the version whose rules are followed."""
+    rows = dict(re.findall(r"^\| `([\w.-]+)` \| ([^|]+) \|$", TEXT.split("| `--engine` |")[1].split("\n\n")[0], re.M))
+    assert set(rows) == set(ENGINES) - {"logical"}
+    assert all(re.search(r"\d", what) for what in rows.values())
 
 
 @pytest.mark.parametrize("line", [line for _, line in ROWS])
