@@ -7,33 +7,12 @@
 import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING
 
-from glasscli import __version__
-from glasscli.cli.commands import COMMANDS, load, summary
+from glasscli import TYPE_CHECKING, __version__
+from glasscli.cli.commands import COMMANDS, load
 
 if TYPE_CHECKING:
     from typer.core import TyperCommand
-
-EXAMPLES = """\
-  glass generate "Once upon a time" -n 60 --seed 1
-  glass dump-attn --layer 2 "The cat sat on the mat. The cat"
-  glass kv-budget --hq 32 --hkv 8 --ctx 8k,128k
-  glass kv-budget --config path/to/config.json --budget 24GiB
-  echo "Lily had a red" | glass generate --json"""
-
-
-def help_text() -> str:
-    """What `glass --help` prints."""
-    commands = "\n".join(f"  {name:<10} {summary(name)}" for name in COMMANDS)
-    return (
-        "glass: run a small Llama-style model and look inside it.\n\n"
-        "Usage: glass COMMAND [OPTIONS]\n\n"
-        f"{commands}\n\n"
-        f"Examples:\n{EXAMPLES}\n\n"
-        "Exit: 0 done, 1 the model or the data is at fault, 2 wrong usage, 130 Ctrl-C\n"
-        "glass COMMAND --help: the options of a command; glass --version: which glass"
-    )
 
 
 def main(args: list[str] | None = None) -> int:
@@ -42,12 +21,16 @@ def main(args: list[str] | None = None) -> int:
     if sys.stdout is None:
         return complain("stdout is closed; there is nowhere to write the answer", 1)
     try:
-        if not args or args[0] in ("--help", "-h"):
-            print(help_text())
+        if "_GLASS_COMPLETE" in os.environ:
+            code = complete(args)
+        elif not args or args[0] in ("--help", "-h"):
+            show_overview(args)
             code = 0 if args else 2
         elif args[0] in ("--version", "-V"):
             print(f"glass {__version__}")
             code = 0
+        elif args[0].partition("=")[0] in ("--install-completion", "--show-completion"):
+            code = completion(args)
         else:
             code = run(args[0], args[1:])
         sys.stdout.flush()
@@ -64,26 +47,77 @@ def main(args: list[str] | None = None) -> int:
     return code
 
 
-def run(name: str, args: list[str]) -> int:
-    """Run one command. Prints what went wrong and returns the exit code."""
-    if name not in COMMANDS:
-        return complain(unknown_command(name), 2)
-    import typer
+def show_overview(args: list[str]) -> None:
+    """Print what `glass --help` says."""
+    from glasscli.cli.console import color_in
+    from glasscli.cli.help.layout import show
+    from glasscli.cli.help.overview import overview
 
+    show(overview(), color_in(args))
+
+
+def complete(args: list[str]) -> int:
+    """Answer a shell that completes: the words of `args`, the last the one at the cursor."""
+    from glasscli.cli.completion.answer import answer
+    from glasscli.cli.console import write_text
+
+    try:
+        text, code = answer(os.environ["_GLASS_COMPLETE"], args)
+    except Exception:  # a shell in the middle of a line can do nothing with a message
+        return 1
+    write_text(f"{text}\n" if text else "")
+    return code
+
+
+def completion(args: list[str]) -> int:
+    """Print or install the script of a shell."""
+    from glasscli.cli.completion.install import run as installed
     from glasscli.errors import GlassError
 
     try:
-        options = parser(name).main(args, prog_name=f"glass {name}", standalone_mode=False)
+        print(installed(args))
+    except GlassError as error:
+        return complain(str(error), error.exit_code)
+    return 0
+
+
+def run(name: str, args: list[str]) -> int:
+    """Run one command. Prints what went wrong and returns the exit code."""
+    if name not in COMMANDS:
+        from glasscli.cli.misused import unknown_command
+
+        return complain(unknown_command(name, COMMANDS), 2)
+    import typer
+
+    from glasscli.cli import misused
+    from glasscli.cli.console import telling
+    from glasscli.cli.naming import Read, read_names
+    from glasscli.errors import GlassError, UsageError
+
+    read = Read()
+    try:
+        command = load(name)
+        line = read_names(command.Options, args)
+        misused.check(name, command.Options, args, line)
+        read = line
+        options = parser(name).main(read.args, prog_name=f"glass {name}", standalone_mode=False)
         if isinstance(options, int):  # what was asked for was help
             return options
-        code: int = load(name).run(options)
+        options = read.completed(options)
+        quiet, verbose = getattr(options, "quiet", False), getattr(options, "verbose", False)
+        if quiet and verbose:
+            raise UsageError("--quiet and --verbose don't go together: choose one")
+        with telling(verbose):
+            code: int = command.run(options)
         return code
     except KeyboardInterrupt:
         return 130
     except SystemExit:  # Typer's answer to a pipe that was closed
         raise BrokenPipeError from None
     except GlassError as error:
-        return complain(str(error), error.exit_code)
+        return complain(read.as_typed(str(error)), error.exit_code)
+    except typer.BadParameter as error:
+        return complain(misused.bad_value(error, read), error.exit_code)
     except typer.TyperException as error:
         return complain(f"{error.format_message()}\nTry: glass {name} --help", error.exit_code)
 
@@ -92,25 +126,15 @@ def parser(name: str) -> "TyperCommand":
     """What makes a command's `Options` from a command line."""
     import typer
 
+    from glasscli.cli.help.hook import HelpfulCommand
+
     command = load(name)
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     settings = {"help_option_names": ["-h", "--help"]}
-    app.command(name, epilog=getattr(command, "EPILOG", None), context_settings=settings)(command.Options)
+    app.command(name, cls=HelpfulCommand, context_settings=settings)(command.Options)
     made = typer.main.get_command(app)
     assert isinstance(made, typer.core.TyperCommand)
     return made
-
-
-def unknown_command(name: str) -> str:
-    """What to say of a command that does not exist."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, COMMANDS, n=1)
-    kind = "option" if name.startswith("-") else "command"
-    hint = f"Did you mean {near[0]}?" if near else f"Commands: {', '.join(COMMANDS)}."
-    from glasscli.cli.console import printable
-
-    return f"no {kind} {printable(name)!r}. {hint}"
 
 
 def complain(message: str, code: int) -> int:

@@ -3,12 +3,16 @@
 Decoration follows the stream (`isatty`), the environment (`NO_COLOR`, `TERM`) and `--color`, as `bat` does.
 """
 
-import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any, TextIO
+
+from glasscli import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, TextIO
 
 PIPE_WIDTH = 100
 NARROWEST, WIDEST = 20, 2000  # a plot of a billion columns would fill the memory
@@ -22,7 +26,7 @@ class Color(StrEnum):
     never = "never"
 
 
-def is_terminal(stream: TextIO | None = None) -> bool:
+def is_terminal(stream: "TextIO | None" = None) -> bool:
     """Whether `stream` (default: stdout) is a terminal. A closed stream is none."""
     stream = sys.stdout if stream is None else stream
     try:
@@ -31,16 +35,29 @@ def is_terminal(stream: TextIO | None = None) -> bool:
         return False
 
 
-def use_color(color: Color = Color.auto, stream: TextIO | None = None) -> bool:
+def use_color(color: Color = Color.auto, stream: "TextIO | None" = None) -> bool:
     """Whether to colour `stream`. `--color` beats the environment; an empty `NO_COLOR` counts as unset.
 
-    `FORCE_COLOR` colours a pipe, and changes no width.
+    `CLICOLOR_FORCE` (other than 0) and `FORCE_COLOR` colour a pipe, and change no width; `CLICOLOR=0` colours nothing.
+    Source: bixense.com/clicolors, no-color.org, force-color.org.
     """
     if color is not Color.auto:
         return color is Color.always
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or is_terminal(stream)
+    if os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+        return True
+    return os.environ.get("CLICOLOR") != "0" and is_terminal(stream)
+
+
+def color_in(args: Sequence[str]) -> Color:
+    """What `--color` says among `args` that nobody has read yet; `auto` where it says nothing that can be meant."""
+    found = Color.auto
+    words = [word for arg in args for word in arg.split("=", 1)]
+    for i, word in enumerate(words[1:]):
+        if words[i] == "--color" and word in set(Color):
+            found = Color(word)
+    return found
 
 
 def has_truecolor() -> bool:
@@ -48,7 +65,7 @@ def has_truecolor() -> bool:
     return "truecolor" in os.environ.get("COLORTERM", "")
 
 
-def width(stream: TextIO | None = None, unknown: int = PIPE_WIDTH) -> int:
+def width(stream: "TextIO | None" = None, unknown: int = PIPE_WIDTH) -> int:
     """Columns to fill: `COLUMNS`, else the terminal's, else `unknown`. From 20 to 2,000.
 
     Args:
@@ -66,7 +83,7 @@ def width(stream: TextIO | None = None, unknown: int = PIPE_WIDTH) -> int:
     return max(NARROWEST, min(found or unknown, WIDEST))
 
 
-def unicode_ok(stream: TextIO | None = None) -> bool:
+def unicode_ok(stream: "TextIO | None" = None) -> bool:
     """Whether `stream` (default: stdout) can carry block characters; if not, views use ASCII."""
     stream = sys.stdout if stream is None else stream
     encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "")
@@ -112,8 +129,10 @@ def write_text(text: str) -> None:
     write_bytes(shown.encode("utf-8", "surrogatepass"))
 
 
-def write_json(document: Mapping[str, Any] | Sequence[Any], indent: int | None = 2) -> None:
+def write_json(document: "Mapping[str, Any] | Sequence[Any]", indent: int | None = 2) -> None:
     """Write strict JSON to stdout: no NaN, no infinity, ASCII only, so that every reader takes it."""
+    import json
+
     write_bytes((json.dumps(document, indent=indent, allow_nan=False) + "\n").encode("ascii"))
 
 
@@ -161,3 +180,28 @@ def note(text: str) -> None:
     """Say something beside the answer, on stderr. A closed or full stderr changes nothing."""
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
     write_stderr("glass: " + printable(text, keep="\n").encode(encoding, "backslashreplace").decode(encoding))
+
+
+_details: set[str] | None = None  # what was told of a run with -v; None in one without
+
+
+@contextmanager
+def telling(verbose: bool) -> Iterator[None]:
+    """A run of a command in which `detail` speaks, if `verbose`; at its end, how long it took."""
+    global _details
+    import time
+
+    begun = time.perf_counter()
+    _details = set() if verbose else None
+    try:
+        yield
+        detail(f"{time.perf_counter() - begun:.2f} s in all")
+    finally:
+        _details = None
+
+
+def detail(text: str) -> None:
+    """Say how the answer comes about, on stderr and once a run, if -v was given."""
+    if _details is not None and text not in _details:
+        _details.add(text)
+        note(text)

@@ -21,8 +21,11 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from glasscli.cli.console import Color
+from glasscli.errors import UsageError
+from glasscli.units import parse_count
 
-THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+", re.ASCII)
+THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(?![\d,])", re.ASCII)
+SUFFIXED = re.compile(r"\d[\d,_.]*\s*[km]", re.ASCII | re.IGNORECASE)
 
 
 class Group(StrEnum):
@@ -67,16 +70,18 @@ def option(
 
 
 def whole(least: int) -> Callable[[str], int]:
-    """What reads a whole number from `least` up, with or without commas between its thousands, as screens print it."""
+    """What reads a whole number from `least` up: `8192`, `8,192` as screens print it, or `8k` (k = 1024)."""
 
     def read(text: str) -> int:
         bare = str(text).strip()
         try:
-            value = int(bare.replace(",", "") if THOUSANDS.fullmatch(bare) else bare)
-        except ValueError:
+            value = parse_count(bare) if SUFFIXED.fullmatch(bare) else int(bare.replace(",", ""))
+            if "," in bare and not THOUSANDS.match(bare):
+                raise ValueError
+        except (ValueError, UsageError):
             raise typer.BadParameter(f"{bare[:40]!r} is not a whole number.") from None
         if value < least:
-            raise typer.BadParameter(f"{bare} is not in the range x>={least}.")
+            raise typer.BadParameter(f"{bare} is too small: at least {least}.")
         return value
 
     return read
@@ -112,4 +117,7 @@ Special = Annotated[bool, option("--special", "Read names like <|endoftext|> as 
 Json = Annotated[bool, option("--json", "Print one JSON document and nothing else.", Group.output)]
 Csv = Annotated[bool, option("--csv", "One CSV table and nothing else.", Group.output)]
 ColorOption = Annotated[Color, option("--color", "When to colour.", Group.output)]
-Quiet = Annotated[bool, option("-q --quiet", "No footer, no notes, no hints.", Group.output)]
+Quiet = Annotated[bool, option("-q --quiet", "The answer alone: no footer, no notes, no hints.", Group.output)]
+Verbose = Annotated[
+    bool, option("-v --verbose", "All there is to say, and on stderr how the answer came about.", Group.output)
+]

@@ -10,9 +10,9 @@ Names are imported when first used, so that `import glasscli` costs nothing and 
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+TYPE_CHECKING = False  # true for type checkers, as typing's own is: that module takes a tenth of `glass --help`
 
 if TYPE_CHECKING:
     from glasscli.budget.cache_size import cache_size
@@ -127,7 +127,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'glasscli' has no attribute {name!r}")
     value = getattr(import_module(f"glasscli.{_HOME_OF[name]}"), name)

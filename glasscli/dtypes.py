@@ -1,16 +1,18 @@
 """How many bytes a row of a cache takes in each dtype that engines store keys and values in, to the byte.
 
 A block dtype packs `block` elements and their scales into `block_bytes`; a head's width must be a multiple of
-the block, else no engine can store it. A dtype may also add bytes for each head (`head_bytes`) or each row.
+the block, else no engine can store it. A dtype may also add bytes for each head (`head_bytes`) or each row, or pack
+`group` tokens together and leave the newest as they came: then a row is what a packed token takes on average.
 
 Sources: ggml's block structs (`ggml-common.h`), vLLM's `fp8_ds_mla`, per-token-head and NVFP4 cache layouts,
 OCP Microscaling v1.0 (a block of 32 with one shared scale), ik_llama.cpp's q8_KV,
-mlx's groups of 64.
+mlx's groups of 64, KIVI (Liu et al. 2024, arXiv:2402.02750).
 """
 
 from dataclasses import dataclass
 
 from glasscli.errors import ConfigError, UsageError
+from glasscli.likeness import did_you_mean
 
 COMPUTED_IN = "float32"  # every array of a run, whatever the weights and the cache are stored in
 DS_MLA_WIDTH = 576  # a DeepSeek latent: 512 compressed + 64 rotary; the only row that fp8_ds_mla can hold
@@ -18,13 +20,17 @@ DS_MLA_WIDTH = 576  # a DeepSeek latent: 512 compressed + 64 rotary; the only ro
 
 @dataclass(frozen=True)
 class Dtype:
-    """One way to store numbers: `block` elements in `block_bytes`, plus bytes for each head and each row."""
+    """One way to store numbers: `block` elements in `block_bytes`, plus bytes for each head and each row.
+
+    Of a dtype whose `group` is more than 1, `budget.token_groups` says how many tokens are packed and how many are not.
+    """
 
     name: str
     block: int
     block_bytes: int
     head_bytes: int = 0
     row_bytes: int = 0
+    group: int = 1
     says: str = ""
 
 
@@ -54,6 +60,8 @@ def _table() -> dict[str, Dtype]:
         Dtype("int4", 2, 1, says="half a byte an element, no scales"),
         Dtype("fp4", 2, 1, says="half a byte an element, no scales"),
         Dtype("q8_KV", 1, 1, row_bytes=8, says="1 B an element + 8 B a row"),
+        Dtype("kivi4", 32, 20, group=32, says="20 B for 32 elements, the newest tokens in f32"),
+        Dtype("kivi2", 32, 12, group=32, says="12 B for 32 elements, the newest tokens in f32"),
     ]
     return {dtype.name: dtype for dtype in held}
 
@@ -84,7 +92,8 @@ def dtype_named(name: str) -> Dtype:
     plain = name.strip().lower().removeprefix("torch.")
     found = DTYPES.get(ALIASES.get(plain, plain))
     if found is None:
-        raise UsageError(f"{name!r} is not a cache dtype; known are {', '.join(DTYPES)}")
+        hint = did_you_mean(plain, [*DTYPES, *ALIASES]) or f"Known are {', '.join(DTYPES)}."
+        raise UsageError(f"{name[:40]!r} is not a cache dtype. {hint}")
     return found
 
 

@@ -33,6 +33,8 @@ STORED = [
     ("fp8_per_token_head", 128, 128 + 4),
     ("int8_per_token_head", 128, 128 + 4),
     ("q8_KV", 576, 576 + 8),
+    ("kivi4", 32, 2 + 2 + 16),
+    ("kivi2", 32, 2 + 2 + 8),
 ]
 
 
@@ -65,7 +67,7 @@ def test_every_alias_leads_to_a_dtype() -> None:
     assert dtype_named("q8_kv").name == "q8_KV"
 
 
-@pytest.mark.parametrize("name", ["q8_0", "q4_1", "iq4_nl", "mxfp4"])
+@pytest.mark.parametrize("name", ["q8_0", "q4_1", "iq4_nl", "mxfp4", "kivi4"])
 @pytest.mark.parametrize("head_dim", [8, 80, 100])
 def test_a_head_the_block_does_not_divide_is_refused(name: str, head_dim: int) -> None:
     with pytest.raises(ConfigError, match=f"{name} .*{head_dim}") as refusal:

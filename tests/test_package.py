@@ -62,7 +62,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (wheel,) = folder.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert tops == {"glasscli", f"glasscli-{wheel.name.split('-')[1]}.dist-info"}
+    version = wheel.name.split("-")[1]
+    assert tops == {"glasscli", f"glasscli-{version}.dist-info", f"glasscli-{version}.data"}
+    assert f"glasscli-{version}.data/data/share/man/man1/glass.1" in names
+    assert len([name for name in names if ".data/" in name]) == 1
     assert not [name for name in names if "recipe" in name or "test" in name]
     venv.create(folder / "env", with_pip=True)
     here = folder / "env" / "bin" / "python"
@@ -150,17 +153,19 @@ def test_imports_point_one_way() -> None:
 BELOW = {
     "arrays.py": set(),
     "errors.py": set(),
+    "likeness.py": set(),
     "units.py": {"errors"},
-    "dtypes.py": {"errors"},
+    "dtypes.py": {"errors", "likeness"},
     "untrusted_files.py": {"errors"},
     "progress.py": set(),
-    "locate": {"errors", "progress", "untrusted_files"},
+    "locate": {"errors", "likeness", "progress", "untrusted_files"},
     "specs": {"errors"},
     "config": {"errors", "specs", "untrusted_files"},
     "tokenizer": {"errors", "untrusted_files"},
-    "cache": {"arrays", "config", "dtypes", "errors", "specs", "units"},
+    "cache": {"arrays", "config", "dtypes", "errors", "likeness", "specs", "units"},
     "model": {"arrays", "config", "errors", "specs", "cache"},
-    "budget": {"errors", "specs", "config", "units", "dtypes", "checkpoint"},  # whose headers tell what weights take
+    # The checkpoint's headers tell what weights take.
+    "budget": {"errors", "likeness", "specs", "config", "units", "dtypes", "checkpoint"},
 }
 
 

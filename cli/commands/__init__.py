@@ -44,6 +44,14 @@ def load(name: str) -> ModuleType:
     return import_module(_place(name)[1])
 
 
+def options_module(name: str) -> str:
+    """The name of the module that holds `Options`: quicker to import than all of a command that has grown."""
+    module = _place(name)[1]
+    own = module.removesuffix(".command") + ".options"
+    path = os.path.join(__path__[0], name.replace("-", "_"), "options.py")
+    return own if os.path.exists(path) else module
+
+
 def _place(name: str) -> tuple[str, str]:
     """The file that opens with a command's docstring; the module with the rest."""
     stem = name.replace("-", "_")

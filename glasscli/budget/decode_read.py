@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from glasscli.budget.engines.engine import total
+from glasscli.budget.engines.logical import InUse
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
 
@@ -37,12 +38,12 @@ class Read:
 def decode_read(request: Request) -> Read:
     """What decoding one more token for every sequence of `request` reads, in the dtypes of its engine.
 
-    Only rows that are in use count, not the padding of an engine's pages. A sequence reads a shared prefix for
-    itself.
+    Only rows that are in use count, not the padding of an engine's pages, nor room that waits for exact tokens. A
+    sequence reads a shared prefix for itself.
     """
     dtypes = Sizer(request).engine.dtypes
     bare = request.as_mathematics(dtypes, state_dtype=dtypes.state, tp=request.tp, dp=request.dp)
-    sizer = Sizer(bare)
+    sizer = Sizer(bare, InUse)
     sequences = -(-request.batch // request.dp)
     read = sizer.total(request.tokens, request.batch)
     rank = sum(count * total(sizer.hold(part, request.tokens, sequences)) for part, count in sizer.parts.items())

@@ -5,12 +5,12 @@ Exact names first, then the same without hyphens, makers and "gb"; else the near
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fractions import Fraction
 from functools import cache
 
 from glasscli.budget.device_facts import APPLE, APPLE_FACTS, FACTS
 from glasscli.errors import UsageError
+from glasscli.likeness import asked, nearest
 from glasscli.units import parse_bytes
 
 GIB, MIB = 2**30, 2**20
@@ -60,10 +60,8 @@ def device_named(text: str) -> Device:
     if SIZE.fullmatch(text.strip()):
         size = parse_bytes(text)
         return Device(text.strip(), "", size, None, None, "as given")
-    near = get_close_matches(wanted, by_name(), n=3, cutoff=0.55)
-    starts = [name for name in by_name() if wanted and name.startswith(wanted)]
-    names = list(dict.fromkeys(by_name()[name].name for name in (*starts, *near)))[:5]
-    hint = f"Did you mean {' or '.join(names)}?" if names else f"There are {len(devices())}, from b300 to m5-32."
+    names = list(dict.fromkeys(by_name()[name].name for name in nearest(wanted, by_name(), most=8)))[:4]
+    hint = asked(names) or f"There are {len(devices())}, from b300 to m5-32."
     raise UsageError(f"no device is called {text[:40]!r}. {hint} A size will do, too: 24GiB")
 
 

@@ -86,7 +86,7 @@ def idle(sizer: Sizer) -> tuple[str, ...]:
 def compared(sizer: Sizer, allocated: int, needed: int) -> tuple[str, ...]:
     """A line that says how far the engine is from what the layers need on its ranks, if it is."""
     request = sizer.request
-    if request.dcp > 1:  # ranks that share a sequence's tokens keep what no single copy does
+    if max(request.dcp, request.pcp) > 1:  # ranks that share a sequence's tokens keep what no single copy does
         return ()
     if request.tp * request.dp > 1:
         needed = on_all_ranks(sizer)

@@ -1,9 +1,8 @@
 """Well-known models by name: exact, then as people type them, then a guess at what was meant."""
 
-from difflib import get_close_matches
-
 from glasscli.budget.model_facts import MODELS, Model
 from glasscli.errors import UsageError
+from glasscli.likeness import did_you_mean
 
 AS_OF = "2026-11"
 ENDINGS = ("-instruct", "-chat", "-it", "-base", "-hf", "-pt")
@@ -18,7 +17,9 @@ def find(name: str) -> Model:
     for model in MODELS:
         if plain(model.name) == wanted:
             return model
-    raise UsageError(f"no model is called {name[:60]!r}. {suggestion(wanted)}")
+    hint = did_you_mean(name.rsplit("/", 1)[-1], [model.name for model in MODELS], most=4)
+    hint = hint or f"There are {len(MODELS)} names, gpt-2 to starcoder2-15b."
+    raise UsageError(f"no model is called {name[:60]!r}. {hint}")
 
 
 def plain(name: str) -> str:
@@ -28,14 +29,3 @@ def plain(name: str) -> str:
         text = text.removesuffix(ending)
     text = text.removeprefix("meta-")
     return "".join(c for c in text if c.isalnum())
-
-
-def suggestion(wanted: str) -> str:
-    """Which names were perhaps meant."""
-    names = {plain(model.name): model.name for model in MODELS}
-    starts = [own for short, own in names.items() if wanted and (short.startswith(wanted) or wanted in short)]
-    near = [names[short] for short in get_close_matches(wanted, names, n=3, cutoff=0.6)]
-    found = list(dict.fromkeys(starts[:4] + near))[:4]
-    return (
-        f"Did you mean {' or '.join(found)}?" if found else f"There are {len(MODELS)} names, gpt-2 to starcoder2-15b."
-    )

@@ -1,6 +1,6 @@
 """The answer to a `Request`: bytes in all, a line for each kind of layer, and what one rank holds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from glasscli.budget.engines.engine import Engine, total, up
 from glasscli.budget.explain import explained, warned
@@ -42,8 +42,9 @@ class Budget:
     """A plan. `bytes_total` counts every rank of every replica; `logical_bytes` what one unsplit copy needs.
 
     For one sequence, `bytes_per_token` × tokens + `bytes_per_sequence_constant` is what it takes, tokens rounded
-    up to the engine's pages. `notes` is all there is to say, a line each; of those, `warnings` must be known to read
-    the numbers right. `edition` is the version of the engine whose rules these are, empty where it has none.
+    up to the engine's pages and, where all of them are packed in groups (KIVI), down to whole groups. `notes` is all
+    there is to say, a line each; of those, `warnings` must be known to read the numbers right. `edition` is the version
+    of the engine whose rules these are, empty where it has none.
     """
 
     request: Request
@@ -84,7 +85,7 @@ def plan(request: Request) -> Budget:
     Raises ConfigError when the engine's rule for a layer is not known, or heads do not split, naming the field.
     """
     sizer = Sizer(request)
-    lines = tuple(line_of(sizer, part) for part in sizer.parts)
+    lines = with_idle(tuple(line_of(sizer, part) for part in sizer.parts), sizer)
     bytes_total = sum(line.bytes for line in lines)
     logical_bytes = needed(request, sizer.engine)
     warnings = warned(sizer, logical_bytes)
@@ -122,6 +123,27 @@ def line_of(sizer: Sizer, part: CacheSpec) -> Line:
         held=tuple(held.items()),
         part=part,
     )
+
+
+def with_idle(lines: tuple[Line, ...], sizer: Sizer) -> tuple[Line, ...]:
+    """The lines, with what an engine takes for them and no layer writes to: each has a share by its layers."""
+    tokens, batch = sizer.request.tokens, sizer.request.batch
+    idle, n_layers = sizer.idle_in_all(tokens, batch), sum(line.count for line in lines)
+    made = []
+    for line in lines:
+        share = idle * line.count // n_layers if idle else 0
+        idle, n_layers = idle - share, n_layers - line.count
+        made.append(
+            replace(
+                line,
+                bytes=line.bytes + share,
+                bytes_constant=line.bytes_constant - (-share // batch),
+                held=(*line.held, ("idle", share)),
+            )
+            if share
+            else line
+        )
+    return tuple(made)
 
 
 def needed(request: Request, engine: Engine) -> int:

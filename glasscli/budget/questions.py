@@ -29,6 +29,7 @@ class Settings:
     pp: int = 1
     dp: int = 1
     dcp: int = 1
+    pcp: int = 1
     ep: bool = False
     prefix_shared: int = 0
     draft: Subject | None = None
@@ -42,7 +43,7 @@ class Settings:
     @property
     def n_ranks(self) -> int:
         """Devices that the plan is split over."""
-        return self.tp * self.pp * self.dp
+        return self.tp * self.pp * self.dp * self.pcp
 
     def request(self, subject: Subject, tokens: int | None = None) -> Request:
         """The plan for `subject` at `tokens` (default: the main context)."""
@@ -60,6 +61,7 @@ class Settings:
             pp=self.pp,
             dp=self.dp,
             dcp=self.dcp,
+            pcp=self.pcp,
             ep=self.ep,
             prefix_shared=self.prefix_shared,
             draft=self.draft.layout if self.draft is not None else None,

@@ -6,6 +6,7 @@ not fit a head) is left to the planning. Which options an engine has, and what t
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from glasscli.budget.engines import ENGINES, engine_named
@@ -16,6 +17,8 @@ from glasscli.errors import UsageError
 if TYPE_CHECKING:
     from glasscli.budget.engines.engine import Dtypes
 
+OF_DTYPES = ("residual",)  # options that say how a dtype is kept, whoever counts
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 ZERO_IS_FINE = ("tokens", "encoder_tokens", "prefix_shared", "ep")
 
 
@@ -27,7 +30,8 @@ class Request:
     None for a dtype means what the engine would take (the config's, else the model's). `options` are the engine's
     settings by its own names; one that is absent or None has the engine's default. `pp_layers` gives the layers of
     each pipeline stage where they are not split evenly. As many as `dcp` of the tensor-parallel ranks share the tokens
-    of a sequence; `ep` spreads experts whole. `draft` is a model that drafts tokens and keeps a cache of its own, on
+    of a sequence; `pcp` ranks, each with all of the cache, share the work on a prompt; `ep` spreads experts whole.
+    `draft` is a model that drafts tokens and keeps a cache of its own, on
     the last stage.
 
     Raises UsageError for numbers out of range and for options of another engine.
@@ -48,6 +52,7 @@ class Request:
     pp: int = 1
     dp: int = 1
     dcp: int = 1
+    pcp: int = 1
     ep: bool = False
     pp_layers: tuple[int, ...] | None = None
     draft: Layout | None = None
@@ -65,12 +70,14 @@ class Request:
     @property
     def n_ranks(self) -> int:
         """Devices that the plan is split over."""
-        return self.tp * self.pp * self.dp
+        return self.tp * self.pp * self.dp * self.pcp
 
     def _check_context_ranks(self) -> None:
-        if self.dcp > 1 and not ENGINES[self.engine].splits_contexts:
+        if max(self.dcp, self.pcp) > 1 and not ENGINES[self.engine].splits_contexts:
             able = ", ".join(name for name, engine in ENGINES.items() if engine.splits_contexts)
             raise UsageError(f"{self.engine} does not split a sequence over ranks; {able} does")
+        if min(self.dcp, self.pcp) > 1:
+            raise UsageError("what a rank keeps where both pcp and dcp split a sequence is not known; dcp alone is")
         if self.tp % self.dcp:
             raise UsageError(f"dcp is {self.dcp}, which does not divide the {self.tp} tensor-parallel ranks")
 
@@ -112,8 +119,9 @@ class Request:
         """Tokens the encoder made: as asked for, else the model's usual number, else 0."""
         return self.encoder_tokens if self.encoder_tokens is not None else self.layout.encoder_tokens or 0
 
-    def as_mathematics(self, dtypes: "Dtypes", **more: Any) -> "Request":
+    def as_mathematics(self, dtypes: "Dtypes", options: Mapping[str, Any] = NO_OPTIONS, **more: Any) -> "Request":
         """What is needed in `dtypes` with no engine's padding; one unsplit copy, up to what `more` sets."""
+        kept = {name: value for name, value in self.options.items() if name in OF_DTYPES}
         return Request(
             self.logical or self.layout,
             self.tokens,
@@ -123,5 +131,6 @@ class Request:
             index_dtype=dtypes.index,
             encoder_tokens=self.encoder,
             draft=self.draft,
+            options={**kept, **options},
             **more,
         )

@@ -14,7 +14,8 @@ from glasscli.specs.attention_specs import each_part
 class Curve:
     """Bytes of one model at each of `tokens`; `knees` are the lengths where a window is full.
 
-    `made_for` is the longest context that the model was made for, where that is known.
+    `made_for` is the longest context that the model was made for, where that is known; `constant_says` what a dtype
+    keeps for every sequence however long, in words.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Curve:
     k_dtype: str
     v_dtype: str
     made_for: int | None = None
+    constant_says: str = ""
 
     @property
     def beyond(self) -> bool:
@@ -38,7 +40,8 @@ def curve(subject: Subject, settings: Settings, tokens: tuple[int, ...]) -> Curv
     sizes = tuple(sizer.total(n, settings.batch) for n in tokens)
     windows = {part.window for part in each_part(subject.logical.layers) if part.window is not None}
     knees = tuple(sorted(window for window in windows if tokens[0] <= window <= tokens[-1]))
-    return Curve(subject.name, tokens, sizes, knees, dtypes.k, dtypes.v, subject.logical.max_positions)
+    most, says = subject.logical.max_positions, sizer.engine.constant_says()
+    return Curve(subject.name, tokens, sizes, knees, dtypes.k, dtypes.v, most, says)
 
 
 def same_as(curves: Sequence[Curve], i: int) -> list[int]:

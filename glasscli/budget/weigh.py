@@ -1,22 +1,21 @@
 """What a subject's weights take of the devices of a plan: from its files where there are some, else from its config."""
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from glasscli.budget.device_fit import Load, load_of, load_of_files
+from glasscli.budget.drafting import method_of
 from glasscli.budget.request import Request
 from glasscli.budget.subjects import Subject
 from glasscli.budget.weights.files import Files, files_at
+from glasscli.budget.weights.heads import stored_head
 from glasscli.budget.weights.rope_cache import rope_cache_bytes
 from glasscli.budget.weights.stored import Stored, stored
 from glasscli.errors import ConfigError
 
 Weigh = Callable[[Request], Load]
-HEADS = re.compile(r"eagle|medusa|dflash|mtp", re.IGNORECASE)
 
 
 class Weigher:
@@ -28,10 +27,9 @@ class Weigher:
     @cached_property
     def model(self) -> Stored:
         """The weights, counted from the config."""
-        if is_head(self.subject.config):
-            raise ConfigError(
-                f"{self.subject.name}: a head's weights are known from its files only; give its folder", "draft"
-            )
+        method = method_of(self.subject.config)
+        if method is not None:
+            return stored_head(self.subject.config, method)
         if not self.subject.config:
             name = self.subject.name
             raise ConfigError(
@@ -73,10 +71,3 @@ def _with_draft(model: Weigh, draft: Weigh) -> Weigh:
         return Load(weights, (load.rope or 0) + (more.rope or 0) or None, source, load.sees or more.sees)
 
     return weigh
-
-
-def is_head(config: Mapping[str, Any]) -> bool:
-    """Whether a config describes a head that drafts from a model's own activations, not a model of its own."""
-    named = config.get("architectures")
-    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
-    return any(HEADS.search(name) for name in (*names, str(config.get("model_type", ""))))

@@ -9,6 +9,7 @@ from typing import Any
 from glasscli.cache.choice import CacheChoice
 from glasscli.cache.formats.names import ALIASES, NAMES
 from glasscli.errors import UsageError
+from glasscli.likeness import did_you_mean
 from glasscli.units import parse_count, show
 
 # What a part sets, by its name: the fields it decides, and how its value is read. No value: a word alone.
@@ -28,8 +29,11 @@ EXAMPLES = ("q8_0", "k=q8_0,v=q4_0", "sinks=4+window=252")
 UNITS = {"kv-heads": "a number of heads"}
 
 
-def parse_choice(text: str) -> CacheChoice:
+def parse_choice(text: str, unnamed: str = "f32") -> CacheChoice:
     """The choice that `text` stands for.
+
+    Args:
+        unnamed: the format of keys, of values, or of both where the text names none.
 
     Raises:
         UsageError: a part that is not known, named twice, without its value, or at odds with another.
@@ -48,7 +52,7 @@ def parse_choice(text: str) -> CacheChoice:
                 )
             fields[field], said_by[field] = value, part.strip()
     try:
-        return CacheChoice(**fields)
+        return CacheChoice(**{"k": unnamed, "v": unnamed} | fields)
     except UsageError as error:
         raise UsageError(f"cache {show(text)}: {error}") from None
 
@@ -84,10 +88,8 @@ def _unknown(part: str, name: str, known: "list[str] | tuple[str, ...]") -> str:
     """What is wrong with a part that nothing answers to, what was perhaps meant, and what there is."""
     if not part:
         return f"a part is empty; write formats and rules between commas, like {', '.join(EXAMPLES)}"
-    from difflib import get_close_matches
-
-    near = get_close_matches(name.lower(), [*known, *ALIASES], n=2, cutoff=0.6)
-    hint = f"; did you mean {' or '.join(near)}?" if near else "."
+    hint = did_you_mean(name, [*known, *ALIASES])
+    hint = f". {hint}" if hint else "."
     formats = f"Formats are {', '.join(NAMES)}"
     if known is NAMES:
         return f"{show(part)} names no format{hint} {formats}."

@@ -82,6 +82,7 @@ class Continuation:
     """The state of one text: its random stream, its tokens, what is held back.
 
     Attributes:
+        params, ending: how tokens are chosen, and when it stops.
         token_ids: the tokens written so far.
         text: what may be shown so far.
         finish_reason: None while the text goes on; see `Step`, and "interrupted".
@@ -101,7 +102,7 @@ class Continuation:
         """`n_top` is how many of the likeliest tokens each step tells."""
         if n_top < 0:
             raise UsageError(f"{n_top} alternatives asked for; expected 0 or more")
-        self.params, self.token_ids, self.text = params, list[int](), ""
+        self.params, self.ending, self.token_ids, self.text = params, ending, list[int](), ""
         self.logprob_sum = 0.0
         self.stop_string: str | None = None
         self.stop_token: int | None = None
@@ -114,13 +115,13 @@ class Continuation:
         self._eos = frozenset(loaded.config.eos_ids)
         self._n_real, holes = _real_rows(loaded.config.vocab_size, loaded.unused_ids)
         self._banned = (*holes, *self._eos) if ending.ignore_eos else holes
-        self._ending, self._n_top = ending, n_top
+        self._n_top = n_top
         self.finish_reason: str | None = self._reason()
 
     @property
     def most_tokens(self) -> int:
         """How many tokens there can be at most."""
-        return min(self._ending.max_new_tokens, self._ending.room)
+        return min(self.ending.max_new_tokens, self.ending.room)
 
     @property
     def perplexity(self) -> float | None:
@@ -168,7 +169,7 @@ class Continuation:
         if token_id in self._eos:
             self.finish_reason = "eos"
             return self._flush()
-        if token_id in self._ending.stop_tokens:
+        if token_id in self.ending.stop_tokens:
             self.finish_reason, self.stop_token = "stop", token_id
             return self._flush()
         text = self._stops.push(self._decoder.push(token_id))
@@ -180,9 +181,9 @@ class Continuation:
         return text
 
     def _reason(self) -> str | None:
-        if len(self.token_ids) >= self._ending.max_new_tokens:
+        if len(self.token_ids) >= self.ending.max_new_tokens:
             return "length"
-        return "context" if len(self.token_ids) >= self._ending.room else None
+        return "context" if len(self.token_ids) >= self.ending.room else None
 
     def _flush(self) -> str:
         text = self._stops.push(self._decoder.finish())

@@ -16,6 +16,7 @@ from glasscli.inspect.step_forms import form_of, missing, specialised
 from glasscli.inspect.step_info import StepInfo
 from glasscli.inspect.stream_steps import AFTER, BEFORE, OUTSIDE
 from glasscli.inspect.trace import FIELDS, LayerTrace
+from glasscli.likeness import did_you_mean
 
 _ATTENTION = "glasscli.model.attention"
 _BLOCK = "glasscli.model.block"
@@ -173,7 +174,7 @@ def find_step(name: str) -> StepInfo:
         UsageError: there is none; the message lists those there are.
     """
     if name not in EVERY_STEP:
-        raise UsageError(f"no step {name!r}. {_listed(LAYER_STEPS)}")
+        raise UsageError(f"no step {name[:40]!r}. {did_you_mean(name, EVERY_STEP) or _listed(LAYER_STEPS)}")
     return EVERY_STEP[name]
 
 

@@ -35,6 +35,15 @@ def _expanded(text: str) -> Path:
     return Path(os.path.expandvars(os.path.expanduser(text)))
 
 
+def cached_repos() -> list[str]:
+    """The names of all models of which the cache holds anything."""
+    try:
+        found = sorted(path.name for path in cache_folder().glob(f"{REPO_PREFIX}*"))
+    except OSError:
+        return []
+    return [name.removeprefix(REPO_PREFIX).replace("--", "/", 1) for name in found]
+
+
 def cached_snapshot(repo: str) -> Path | None:
     """The folder of a model in the cache: of the commit that `main` was, else of the only one there is.
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from glasscli.errors import CheckpointError, UsageError
-from glasscli.locate.hub_cache import cache_folder, cached_snapshot, in_cache
+from glasscli.likeness import did_you_mean
+from glasscli.locate.hub_cache import cache_folder, cached_repos, cached_snapshot, in_cache
 from glasscli.locate.hub_name import PREFIX, HubName, hub_name
 from glasscli.locate.need import Need
 from glasscli.locate.shipped import SHIPPED, shipped_folder
@@ -67,14 +68,16 @@ def locate(
 
 def absent(name: HubName) -> str:
     """What to say of a name that leads nowhere: how to get the model."""
+    near = did_you_mean(name.repo, [SHIPPED, *cached_repos()])
     if "/" not in name.repo:
         return (
-            f"{name}: does not exist. {SHIPPED} is the model that comes with glass; "
+            f"{name}: does not exist. {near or f'{SHIPPED} is the model that comes with glass;'} "
             f"{PREFIX}org/name is fetched from the Hugging Face hub"
         )
     snapshot = cached_snapshot(name.repo)
     what = "does not hold it" if snapshot is None else "does not hold all of it"
-    return f"{name}: does not exist, and Hugging Face's cache ({cache_folder()}) {what}. {PREFIX}{name} downloads it"
+    said = f"{name}: does not exist, and Hugging Face's cache ({cache_folder()}) {what}. {PREFIX}{name} downloads it"
+    return f"{said}. {near}" if near and snapshot is None else said
 
 
 def _exists(text: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from glasscli.cache.choice import CacheChoice
+from glasscli.cache.choice import RESIDUAL, CacheChoice
 from glasscli.cache.formats.names import BLOCK, KIVI
 from glasscli.dtypes import ALIASES, DTYPES
 
@@ -88,4 +88,5 @@ def budget_flags(choice: CacheChoice) -> list[str] | None:
     k, v = (name if name in DTYPES else ALIASES.get(name, "") for name in (choice.k, choice.v))
     if choice.keeps != "all" or choice.kv_heads is not None or not k or not v:
         return None
-    return ["--dtype", k] if k == v else ["--k-dtype", k, "--v-dtype", v]
+    words = ["--dtype", k] if k == v else ["--k-dtype", k, "--v-dtype", v]
+    return words + (["-s", f"residual={choice.residual}"] if choice.residual != RESIDUAL else [])

@@ -19,12 +19,11 @@ from glasscli.specs.state_specs import RGLRU, LinearState, ShortConv
 
 UNKNOWN = [
     ("vllm", Layout("recurrent_gemma", (RGLRU(2560, 4), SlidingAttention(1, 256, 256, 2048))), "engine"),
-    ("vllm", Layout("deepseek_v4", (CompressedAttention(512, 128, 4, 128),)), "engine"),
+    ("vllm", Layout("deepseek_v4", (CompressedAttention(256, 128, 4, 128),)), "engine"),
     ("vllm", Layout("minimax", (LinearState(fixed=64), FullAttention(8, 128, 128))), "engine"),
     ("vllm", Layout("hymba", (ShortConv(8, 4), SlidingAttention(5, 64, 64, 1024))), "engine"),
     ("llama.cpp", Layout("recurrent_gemma", (RGLRU(2560, 4),)), "engine"),
     ("llama.cpp", Layout("whisper", (CrossAttention(12, 64, 64),)), "engine"),
-    ("llama.cpp", Layout("deepseek_v4", (CompressedAttention(512, 128, 4, 128),)), "engine"),
     ("llama.cpp", Layout("longcat", (LatentAttention(512, 64, size=128),)), "engine"),
 ]
 

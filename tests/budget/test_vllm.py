@@ -10,8 +10,10 @@ from helpers.hand_layouts import DEEPSEEK_V3, DEEPSEEK_V32, GPT_OSS, LLAMA_8B, Q
 from glasscli.budget.engines.vllm.groups import group_size
 from glasscli.budget.engines.vllm.versions import rules_of
 from glasscli.budget.fit import capacity
+from glasscli.budget.questions import Settings
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
+from glasscli.budget.subjects import from_name
 from glasscli.config.families import Layout, layout
 from glasscli.errors import GlassError, UsageError
 from glasscli.specs.attention_specs import (
@@ -222,3 +224,12 @@ def test_windows_that_are_not_used_are_told_of() -> None:
     said = "without the hybrid cache manager every layer holds all tokens"
     assert said in sized(GPT_OSS, 131072, engine="vllm", hybrid_manager=False).notes
     assert said not in sized(GPT_OSS, 131072, engine="vllm").notes
+
+
+def test_index_keys_of_minimax_m3_share_pages_of_128_with_its_heads() -> None:
+    """60 layers of 4 heads × 128, split over ranks; 57 with a key of 128 in bfloat16, on every rank."""
+    for name, kv in (("bf16", 2), ("fp8", 1)):
+        settings = Settings(tokens=(1000,), engine="vllm", k_dtype=name, tp=4)
+        budget = settings.budget(from_name("minimax-m3", "vllm"))
+        assert budget.per_rank.bytes == 1024 * (60 * 2 * 128 * kv + 57 * 128 * 2)
+    assert capacity(settings.request(from_name("minimax-m3", "vllm")), budget.per_rank.bytes * 3).concurrency == 3

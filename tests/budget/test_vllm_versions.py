@@ -115,3 +115,31 @@ def test_only_an_engine_that_can_splits_a_sequence() -> None:
         Settings(engine="llama.cpp", tp=2, dcp=2).budget(from_name("llama-3.1-8b", "llama.cpp"))
     with pytest.raises(UsageError, match="does not divide"):
         Settings(engine="vllm", tp=4, dcp=3).budget(from_name("llama-3.1-8b", "vllm"))
+
+
+class TestRanksThatShareAPrompt:
+    """Prefill context parallel since 0.26: more devices, each with all of the cache (vLLM's RFC #46358)."""
+
+    def test_each_keeps_all_of_the_cache(self) -> None:
+        model = from_name("deepseek-v3", "vllm")
+        alone, shared = (Settings(tokens=(8192,), engine="vllm", tp=4, pcp=pcp).budget(model) for pcp in (1, 2))
+        assert shared.per_rank.bytes == alone.per_rank.bytes == 8192 * 70272
+        assert shared.bytes_total == 2 * alone.bytes_total
+        assert any("dcp would divide it" in warning for warning in shared.warnings)
+
+    def test_they_are_devices(self) -> None:
+        assert Settings(tp=4, pcp=2, engine="vllm").n_ranks == 8
+
+    @pytest.mark.parametrize(
+        ("more", "kind", "says"),
+        [
+            ({"options": {"version": "0.25"}}, ConfigError, "before 0.26"),
+            ({"ep": True}, ConfigError, "experts"),
+            ({"tp": 8, "dcp": 2}, UsageError, "both pcp and dcp"),
+            ({"engine": "sglang"}, UsageError, "vllm does"),
+        ],
+    )
+    def test_what_is_not_known_is_refused(self, more: dict[str, object], kind: type[Exception], says: str) -> None:
+        asked = {"tokens": (8192,), "engine": "vllm", "pcp": 2} | more
+        with pytest.raises(kind, match=says):
+            Settings(**asked).budget(from_name("deepseek-v3", "vllm"))  # type: ignore[arg-type]

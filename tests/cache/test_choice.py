@@ -42,6 +42,26 @@ def test_text_and_choice_are_one_to_one(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "f16"),
+    [
+        ("window=8", "f16,window=8"),
+        ("kv-heads=1", "f16,kv-heads=1"),
+        ("k=q8_0", "k=q8_0,v=f16"),
+        ("v=f16,norot,k=q4_0", "k=q4_0,v=f16,norot"),
+        ("f32", "f32"),
+        ("f32,window=8", "f32,window=8"),
+        ("v=kivi2,residual=64,kv-heads=2", "k=f16,v=kivi2,residual=64,kv-heads=2"),
+    ],
+)
+def test_another_format_may_stand_for_what_names_none(text: str, f16: str) -> None:
+    choice = parse_choice(text, "f16")
+    assert choice.explicit_text == f16
+    for unnamed in ("f32", "f16", "q8_0"):
+        assert parse_choice(choice.explicit_text, unnamed) == choice
+    assert parse_choice(choice.text) == choice
+
+
+@pytest.mark.parametrize(
     ("text", "same"),
     [
         ("q8_0,sinks=4,window=252", "q8_0,sinks=4+window=252"),
@@ -67,10 +87,10 @@ def test_other_ways_to_write_it(text: str, same: str) -> None:
     [
         ("", "a part is empty; write formats and rules between commas, like q8_0"),
         ("q8_0,,window=4", "a part is empty"),
-        ("q4", r"'q4' is not known; did you mean q4_1 or q4_0\? Formats are f32, .*; rules are k=FORMAT, .*, h2o=N"),
-        ("windw=4", r"'windw=4' is not known; did you mean window\? "),
+        ("q4", r"'q4' is not known\. Did you mean q4_0 or q4_1\? Formats are f32, .*; rules are k=FORMAT, .*, h2o=N"),
+        ("windw=4", r"'windw=4' is not known\. Did you mean window\? "),
         ("slide", "'slide' is not known. Formats are"),
-        ("k=q8", r"'k=q8' names no format; did you mean q8_0\? Formats are f32, [^;]*\.$"),
+        ("k=q8", r"'k=q8' names no format\. Did you mean q8_0\? Formats are f32, [^;]*\.$"),
         ("k=window", r"'k=window' names no format\."),
         ("window", "window needs a value: window=N"),
         ("k=", "k needs a value: k=FORMAT"),

@@ -52,7 +52,7 @@ def test_a_command_is_whole(name: str) -> None:
     package = import_module(f"glasscli.cli.commands.{name.replace('-', '_')}")
     assert package.__doc__ is not None
     assert summary(name) == package.__doc__.splitlines()[0]
-    assert f"  {name:<10} {summary(name)}\n" in glass("--help").out
+    assert f"  {name:<10}  {summary(name)}\n" in glass("--help").out
     assert " ".join(module.Options.__doc__.split()) in " ".join(glass(name, "--help").out.split())
 
 
@@ -129,8 +129,8 @@ def test_a_command_takes_one_file(tmp_path: Path) -> None:
 
     code, shown = run("--help")
     assert code == 0
-    assert "\n  say-hello  Say hello\n" in shown
-    assert shown.index(f"  info       {summary('info')}\n") < shown.index("  say-hello")
+    assert "\n  say-hello   Say hello\n" in shown
+    assert shown.index(f"  info        {summary('info')}\n") < shown.index("  say-hello")
     code, shown = run("say-hello", "--help")
     assert code == 0
     assert "Greet somebody." in shown

@@ -87,7 +87,7 @@ def test_what_has_no_place_is_refused() -> None:
     for words, said in (
         (["--step", "gate", "-m", str(family_folder("gpt2"))], "this gpt2 model has no step 'gate'"),
         (["--step", "grad", "--decode"], "nothing follows the last token"),
-        (["--overview", "--layer", "1"], "--layer says nothing about --overview"),
+        (["--overview", "--layer", "1"], "--layer has no effect with --overview"),
         (["--overview", "--heads"], "are different screens"),
         (["--step", "logits", "--head", "1"], "step logits is the same for all heads"),
     ):

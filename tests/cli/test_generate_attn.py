@@ -66,7 +66,7 @@ REFUSED = {
     "--show attn --overflow slide": "--show attn looks at steps behind a cache that keeps its tokens in place: no ",
     "--show attn --layer 9": "--layer 9: this model has layers 0–3.",
     "--show attn --head 4": "--head 4: this model has query heads 0–3.",
-    "--show attn --logprobs 2": "--logprobs has nothing to go into: add --json, --jsonl or --show probs",
+    "--show attn --logprobs 2": "--logprobs has nothing to go into: add --json, --jsonl, --csv or --show probs",
     "--show probs --json": "--show and --json are two formats: choose one",
 }
 

@@ -13,6 +13,12 @@ DATA = Path(__file__).parents[1] / "data" / "kv"
 LOGS = [log for log in json.loads((DATA / "vllm_logs.json").read_text()) if isinstance(log["config"], str)]
 GIB = 2**30
 LLAMA = ("--model", "llama-3.1-8b")
+RECURRENT_GEMMA = {
+    "model_type": "recurrent_gemma", "num_hidden_layers": 26, "hidden_size": 2560, "intermediate_size": 15360,
+    "num_attention_heads": 10, "num_key_value_heads": 1, "head_dim": 256, "lru_width": 2560, "conv1d_width": 4,
+    "attention_window_size": 2048, "block_types": ["recurrent", "recurrent", "attention"], "vocab_size": 256000,
+    "torch_dtype": "bfloat16",
+}  # fmt: skip
 
 
 def path_of(name: str) -> str:
@@ -154,6 +160,12 @@ class TestVerdicts:
         out = text_of(glass("kv-budget", *LLAMA, "--gpu", "16GiB", "-q"))
         assert "does not fit: the weights take 14.99 GiB of the 14.72 GiB that vLLM may use" in out
 
+    def test_what_must_be_known_of_the_engine_is_said(self) -> None:
+        words = ("--model", "deepseek-v3", "--gpu", "16xh200", "--tp", "8", "--pcp", "2", "--ctx", "8k")
+        out = text_of(glass("kv-budget", *words, columns=200))
+        assert "note  pcp 2: 2 ranks share the work on a prompt and each keeps all of the cache" in out
+        assert "note" not in text_of(glass("kv-budget", *words, "-q"))
+
     def test_devices_that_stay_idle_are_told_of(self) -> None:
         out = text_of(glass("kv-budget", *LLAMA, "--gpu", "h100", "--num", "8", "--tp", "4", "--ctx", "8k"))
         assert "4 of the 8 devices stay idle: --dp 2 would use them" in out
@@ -162,13 +174,17 @@ class TestVerdicts:
         said = budget(*LLAMA, "--gpu", "M3 Max 64GB", "--ctx", "8k")
         assert (said["engine"], said["device"]["utilization"]) == ("llama.cpp", 0.75)
 
-    def test_a_model_that_vllm_has_no_rule_for_is_counted_as_mathematics(self) -> None:
-        words = ("kv-budget", "--model", "deepseek-v4-flash", "--gpu", "h200", "--num", "4")
+    def test_a_model_that_vllm_has_no_rule_for_is_counted_as_mathematics(self, tmp_path: Path) -> None:
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps(RECURRENT_GEMMA))
+        words = ("kv-budget", "--config", str(path), "--gpu", "l4", "--ctx", "8k")
         ran = glass(*words)
         assert ran.code == 0
         assert "counted as mathematics needs it" in ran.err
         assert "--engine logical" in ran.out
         assert glass(*words, "--engine", "vllm").code == 1
+        both = glass("kv-budget", "--compare", f"llama-3.1-8b,{path}", *words[3:])
+        assert f"{tmp_path.name} (as mathematics needs it)" in text_of(both)
 
     @pytest.mark.parametrize("gpu", ["8xh100", "8 x H100", "8×h100-80g", "8*H100 80GB"])
     def test_how_many_may_stand_before_the_name(self, gpu: str) -> None:
@@ -238,3 +254,55 @@ def test_no_line_is_wider_than_the_terminal(columns: int) -> None:
     ):
         out = text_of(glass("kv-budget", *LLAMA, *words, columns=columns))
         assert all(len(line) <= columns for line in out.splitlines()), out
+
+
+class TestEnginesWithoutLogsOfTheirOverhead:
+    """What SGLang, TensorRT-LLM and mlx-lm take besides is not known: then there is an upper bound and no range."""
+
+    @pytest.mark.parametrize("engine", ["sglang", "tensorrt-llm", "mlx", "logical"])
+    def test_it_is_an_upper_bound(self, engine: str) -> None:
+        said = budget(*LLAMA, "--gpu", "h100", "--engine", engine, "--ctx", "8k")
+        device = said["device"]
+        left = device["allowed_bytes"] - device["weight_bytes"]
+        assert (said["fits"], device["overhead"]["most_bytes"]) == (None, None)
+        assert (said["at"][0]["least"], said["at"][0]["most"]["pool_bytes"]) == (None, left)
+        out = text_of(glass("kv-budget", *LLAMA, "--gpu", "h100", "--engine", engine, "--ctx", "8k"))
+        assert "fits if " in out
+        assert "side by side: at most 64" in out
+
+    def test_it_does_not_fit_where_even_that_does_not(self) -> None:
+        words = ("--gpu", "16GiB", "--engine", "sglang", "--ctx", "32k")
+        assert budget(*LLAMA, *words)["fits"] is False
+        assert glass("kv-budget", *LLAMA, *words, "--require-fit").code == 1
+
+    def test_given_it_is_as_sure_as_any(self) -> None:
+        said = budget(*LLAMA, "--gpu", "h100", "--engine", "sglang", "--ctx", "8k", "--overhead", "3GiB")
+        assert said["fits"] is True
+        assert said["at"][0]["least"] == said["at"][0]["most"]
+
+    def test_which_devices_would_do_has_to_be_given_it(self) -> None:
+        words = ("kv-budget", *LLAMA, "--users", "4", "--ctx", "8k", "--engine", "sglang")
+        ran = glass(*words)
+        assert (ran.code, "overhead has to be given" in ran.err) == (2, True)
+        assert "smallest: " in glass(*words, "--overhead", "2GiB").out
+
+    def test_llama_cpp_has_logs_of_its_own(self) -> None:
+        said = budget(*LLAMA, "--gpu", "h100", "--engine", "llama.cpp", "--ctx", "8k")["device"]["overhead"]
+        assert "llama.cpp" in said["source"]
+        assert 0 < said["least_bytes"] < said["most_bytes"] < 2 * GIB
+
+
+def test_the_line_that_sglang_logged() -> None:
+    """A public log of GLM-4.7-Flash: 383,872 tokens, 19.36 GB, which are GiB; and a slot for padded tokens."""
+    words = ("--config", path_of("zai-org--GLM-4.7-Flash"), "--engine", "sglang", "--dtype", "bf16", "--ctx", "32k")
+    row = 47 * 576 * 2
+    out = text_of(glass("kv-budget", *words, "--available", str(383_873 * row)))
+    assert "\nKV Cache is allocated. #tokens: 383,872\n" in out
+    assert f"{383_872 * row / GIB:.2f}" == "19.36"
+
+
+def test_ranks_that_do_not_split_are_the_command_lines_fault() -> None:
+    for words in (["--tp", "3"], ["--tp", "2", "--engine", "llama.cpp"], ["--gpu", "3xh100"]):
+        ran = glass("kv-budget", *LLAMA, *words)
+        assert (ran.code, ran.out) == (2, "")
+        assert glass("kv-budget", *LLAMA, *words, "--json").out == ""

@@ -45,6 +45,38 @@ class TestEmit:
         assert glass(*args, "-s", "draft_layers=1").out.endswith("""--speculative-config '{"method": "mtp"}'\n""")
         assert "speculative" not in glass(*args, "-s", "pad_groups=true", "-s", "num_speculative_tokens=0").out
 
+    @pytest.mark.parametrize("name", ["glm-5", "deepseek-v3", "qwen3.6-27b", "qwen3-next-80b-a3b"])
+    def test_layers_of_its_own_draft_where_there_are_some(self, name: str) -> None:
+        ran = glass("kv-budget", "--model", name, "--ctx", "8k", "--emit", "vllm", "-s", "num_speculative_tokens=3")
+        assert (ran.code, '"method": "mtp"' in ran.out) == (0, True)
+
+    @pytest.mark.parametrize("name", ["llama-3.1-8b", "kimi-k2", "gpt-oss-20b"])
+    def test_a_model_without_such_layers_has_to_be_told_who_drafts(self, name: str) -> None:
+        args = ("kv-budget", "--model", name, "--ctx", "8k", "--emit", "vllm", "-s", "num_speculative_tokens=3")
+        ran = glass(*args)
+        assert (ran.code, ran.out) == (2, "")
+        assert "no layers of its own that draft" in ran.err
+        drafted = glass(*args, "--draft", "llama-3.2-1b")
+        assert """--speculative-config '{"model": "DRAFT", "method": "draft_model", """ in drafted.out
+        assert drafted.out.endswith(""""num_speculative_tokens": 3}'\n""")
+
+    def test_a_config_decides_whether_there_are_such_layers(self, tmp_path: Path) -> None:
+        path = tmp_path / "config.json"
+        args = ("kv-budget", "--config", str(path), "--emit", "vllm", "-s", "num_speculative_tokens=1", "-q")
+        for count, code in ((1, 0), (0, 2)):
+            path.write_text(json.dumps(LLAMA | {"num_nextn_predict_layers": count}))
+            assert glass(*args).code == code
+
+    def test_a_head_drafts_by_its_own_method(self, tmp_path: Path) -> None:
+        head = LLAMA | {"architectures": ["LlamaForCausalLMEagle3"], "num_hidden_layers": 1, "draft_vocab_size": 100}
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps(head))
+        args = ("kv-budget", "--model", "llama-3.1-8b", "--ctx", "8k", "--emit", "vllm", "--draft", str(path), "-q")
+        ran = glass(*args, "-s", "num_speculative_tokens=2")
+        assert f'"model": "{tmp_path}", "method": "eagle3", "num_speculative_tokens": 2' in ran.out
+        missing = glass(*args)
+        assert (missing.code, "num_speculative_tokens" in missing.err) == (2, True)
+
     def test_how_a_latent_is_expanded_is_said_to_the_environment(self) -> None:
         args = ("kv-budget", "--model", "deepseek-v3", "--ctx", "8k", "-q", "--emit", "vllm", "-s", "mla_expanded=true")
         assert glass(*args).out.startswith("env VLLM_MLA_DISABLE=1 vllm serve MODEL ")
@@ -88,6 +120,8 @@ class TestEmit:
         args = ("kv-budget", "--ctx", "8k", "-q", "--emit", "vllm", "--model")
         shared = glass(*args, "deepseek-v3", "--tp", "8", "--dcp", "8", "--ep").out
         assert "--tensor-parallel-size 8 --decode-context-parallel-size 8 --enable-expert-parallel" in shared
+        prompts = glass(*args, "deepseek-v3", "--tp", "4", "--pcp", "2").out
+        assert "--tensor-parallel-size 4 --prefill-context-parallel-size 2" in prompts
         states = glass(*args, "qwen3.6-27b", "--state-dtype", "f16", "-s", "mamba_cache_mode=align").out
         assert "--mamba-ssm-cache-dtype float16" in states
 
@@ -111,10 +145,22 @@ class TestEmit:
             (("--ep", "--emit", "llama.cpp"), "experts"),
             (("--state-dtype", "f16", "--emit", "llama.cpp"), "states in f32"),
             (("--state-dtype", "fp8", "--emit", "vllm"), "no states in fp8"),
-            (("--draft", "llama-3.2-3b", "--emit", "vllm"), "drafting model"),
+            (("--draft", "llama-3.2-3b", "--emit", "llama.cpp"), "drafting model"),
         ],
     )
     def test_what_cannot_be_told_is_refused(self, args: tuple[str, ...], says: str) -> None:
         ran = glass("kv-budget", "--model", "llama-3.1-8b", *args)
-        assert (ran.code, ran.out) == (1, "")
+        assert (ran.code, ran.out) == (2 if args[0] in ("--tp", "--dp") else 1, "")
         assert says in ran.err
+
+
+@pytest.mark.parametrize(("engine", "said"), [("vllm", "--kv-cache-dtype fp8"), ("sglang", "--kv-cache-dtype fp8")])
+def test_head_counts_have_no_model_in_fp8_that_an_engine_could_follow(engine: str, said: str) -> None:
+    """`auto` would be what the model is computed in, twice as much."""
+    assert said in glass("kv-budget", "--hq", "32", "--dtype", "fp8", "--emit", engine).out
+
+
+def test_mlx_has_no_cache_in_the_dtype_of_head_counts_either() -> None:
+    ran = glass("kv-budget", "--hq", "32", "--dtype", "q8_0", "--engine", "mlx")
+    assert ran.code == 1
+    assert "mlx-lm has no q8_0 cache" in ran.err

@@ -162,7 +162,7 @@ def test_biases_are_parts_too(kind: str) -> None:
         (["--token", "tt"], "--token tt: 'tt' is not one token"),
         (["--token", "#900"], "--token #900: "),
         (["--rows", "99"], "--rows 99: there are positions 0–14"),
-        (["--top", "0"], "0 is not in the range"),
+        (["--top", "0"], "0 is too small"),
     ],
 )
 def test_what_means_nothing_is_refused(args: list[str], says: str) -> None:

@@ -202,7 +202,7 @@ def test_a_model_without_parts(ablate: str, how: str) -> None:
         (["a b", "--show", "colour", "--logprobs", "2"], "--logprobs has nothing to go into"),
         (["a b", "--ctx", "513"], "expected 2 to 512"),
         (["a b", "--ctx", "4", "--stride", "5"], "expected 1 to 4"),
-        (["a b", "--ctx", "1"], "1 is not in the range"),
+        (["a b", "--ctx", "1"], "1 is too small"),
         (["a"], "nothing predicts the first one"),
         ([""], "nothing predicts the first one"),
         (["--split", " "], "there is no story"),

@@ -5,9 +5,6 @@ from pathlib import Path
 import pytest
 from golden.make import commands, like, shows_numbers
 from golden.rounding import MARK, like_stored, marked
-from helpers.in_process import glass
-
-from glasscli.cli.commands import COMMANDS
 
 SCREENS = commands()
 
@@ -35,11 +32,3 @@ def test_what_rounding_changes_is_left_open_and_nothing_else() -> None:
     assert like_stored("a .51 █ b 8e-07\nc < 1e-06 3e-04\n", stored) != stored
     with pytest.raises(ValueError, match="zip"):
         marked("one", ["one\ntwo"])
-
-
-@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=["glass", *COMMANDS])
-def test_help_fits_a_terminal(command: list[str]) -> None:
-    """80 columns, but for lines that are there to be copied."""
-    shown = glass(*command, "--help", columns=80).out.splitlines()
-    assert len(shown) > 10
-    assert [line for line in shown if len(line) > 80 and " glass " not in line] == []

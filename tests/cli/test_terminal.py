@@ -99,10 +99,14 @@ def test_bytes_that_are_no_utf8_are_named(model: list[str], args: list[str]) -> 
     assert b"stdin is not UTF-8: byte 0xff at offset 4" in run.stderr
 
 
-def test_without_a_prompt_a_terminal_is_not_read(model: list[str]) -> None:
-    code, shown = in_terminal(*model)
-    assert code == 2
-    assert shown.startswith("glass: no prompt.")
+def test_without_a_prompt_a_terminal_is_not_read_and_a_demo_text_goes_on(model: list[str]) -> None:
+    code, shown = in_terminal(*model, "-n", "2", "--seed", "1", "--color", "never")
+    assert code == 0
+    note, text = shown.splitlines()[:2]
+    assert note.startswith('glass: demo text "Once upon a time": give your own')
+    assert text.startswith("Once upon a time")
+    code, shown = in_terminal(*model, "-n", "2", "--seed", "1", "--color", "never", "-q")
+    assert shown.startswith("Once upon a time")
 
 
 def test_an_argument_that_is_no_utf8_is_refused(model: list[str]) -> None:

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glasscli.errors import GlassError, UsageError
-from glasscli.generation.raw_model import top_alternatives
 from glasscli.generation.sampling import SamplingParams, draw, pick
 
 EVERYTHING = SamplingParams(temperature=1, top_p=1)
@@ -37,6 +36,12 @@ def test_settings_out_of_range_are_refused_by_name_and_value(setting: str, value
         SamplingParams(**{setting: value})  # type: ignore[arg-type]
     assert setting.replace("_", " " if setting.endswith("penalty") else "-") in str(error.value)
     assert str(value) in str(error.value)
+
+
+def test_settings_can_be_keys() -> None:
+    biased = SamplingParams(logit_bias={3: 1.0})
+    assert {biased: 1}[SamplingParams(logit_bias={3: 1.0})] == 1
+    assert biased != SamplingParams()
 
 
 # Greedy.
@@ -114,16 +119,6 @@ def test_logprob_rank_and_entropy_are_the_raw_models() -> None:
 def test_p_sampled_is_the_share_after_all_stages() -> None:
     chosen = pick(logits_of(0.5, 0.3, 0.2), SamplingParams(1, top_k=2, top_p=1), u=0.99)
     assert (chosen.token_id, chosen.p_sampled) == (1, pytest.approx(0.375, abs=1e-6))
-
-
-def test_alternatives_come_best_first_and_of_equals_the_lower_id() -> None:
-    top = top_alternatives(logits_of(0.125, 0.25, 0.5, 0.125), 3)
-    assert [i for i, _ in top] == [2, 1, 0]
-    assert [p for _, p in top] == pytest.approx(np.log([0.5, 0.25, 0.125]), abs=1e-6)
-    assert len(top_alternatives(logits_of(0.5, 0.5), 5)) == 2
-    logits = np.random.default_rng(1).normal(size=99).astype(np.float32)
-    best = pick(logits, SamplingParams(0))
-    assert top_alternatives(logits, 1) == ((best.token_id, best.logprob),)  # to the last bit
 
 
 def test_banned_tokens_are_never_chosen() -> None:

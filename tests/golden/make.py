@@ -22,7 +22,18 @@ from golden.rounding import changed_models, like_stored, marked
 ROOT = Path(__file__).parents[2]
 SCREENS = Path(__file__).parent / "screens"
 MODEL = ROOT / "weights" / "glass-1m"
-UNSET = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "COLORTERM", "GLASS_MODEL", "PYTHONIOENCODING", "LC_ALL")
+UNSET = (
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "COLUMNS",
+    "TERM",
+    "COLORTERM",
+    "GLASS_MODEL",
+    "PYTHONIOENCODING",
+    "LC_ALL",
+)
 
 
 def screen(command: str) -> str:

@@ -12,7 +12,7 @@ from glasscli.cli.app import main
 from helpers.dump_cases import tiny_folder
 from helpers.strict_json import strict
 
-DECIDES = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "COLORTERM", "GLASS_MODEL")
+DECIDES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM", "COLORTERM", "GLASS_MODEL")
 
 
 # The facts of Llama 3.1 8B.

@@ -14,7 +14,18 @@ from pathlib import Path
 from typing import Any
 
 GLASS = [sys.executable, "-m", "glasscli"]
-SET_BY_USERS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "GLASS_MODEL", "PYTHONIOENCODING", "LC_ALL", "LANG")
+SET_BY_USERS = (
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "COLUMNS",
+    "LINES",
+    "GLASS_MODEL",
+    "PYTHONIOENCODING",
+    "LC_ALL",
+    "LANG",
+)
 
 
 def environment(**changes: str) -> dict[str, str]:

@@ -63,6 +63,9 @@ ELSEWHERE = (
     ),
     Elsewhere("budget/test_sweep.py", "what is asked, as a plan", ("budget/questions",)),
     Elsewhere("cli/test_kv_budget_answers.py", "an answer is what the screen shows", ("budget/answers",)),
+    Elsewhere("cli/test_kv_budget_device_forms.py", "a curve is what one length says", ("budget/device_sweep",)),
+    Elsewhere("budget/test_drafts.py", "a head beside a model: its cache, weights and command", ("budget/drafting",)),
+    Elsewhere("budget/test_device_fit.py", "what is weighed is what has to fit", ("budget/weigh",)),
     Elsewhere(
         "cli/test_kv_budget_emit.py",
         "command lines",

@@ -65,7 +65,7 @@ def test_absent_says_how_to_get_it(cache: Path) -> None:
     hint = f"hf:{REPO} downloads it"
     assert str(caught.value) == f"{REPO}: does not exist, and Hugging Face's cache ({cache}) does not hold it. {hint}"
     with pytest.raises(NotFoundError, match=r"glass-1m is the model that comes with glass; hf:org/name is fetched"):
-        locate("glass-2m")
+        locate("my-model")
     for text in ("hf:some thing", "hf:", "hf:/etc/passwd", "hf:../..", "hf:a/b/c"):
         with pytest.raises(UsageError, match="expected hf:org/name"):
             locate(text)
@@ -73,6 +73,13 @@ def test_absent_says_how_to_get_it(cache: Path) -> None:
         locate(f"https://huggingface.co/{REPO}/tree/main")
     with pytest.raises(UsageError, match="is empty"):
         locate("")
+
+
+def test_absent_says_what_was_perhaps_meant(cache: Path, tiny_model_folder: Path) -> None:
+    put_in_cache(cache, REPO, tiny_model_folder)
+    for typed, meant in (("glass1m", "glass-1m"), ("tiny-llama", REPO), ("someone/tiny-lama", REPO)):
+        with pytest.raises(NotFoundError, match=rf"{typed}: does not exist.* Did you mean {meant}\?"):
+            locate(typed)
 
 
 def test_a_part_of_a_model_serves_what_it_can(cache: Path, tiny_model_folder: Path) -> None:

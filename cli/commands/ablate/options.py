@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from glasscli.cli.console import Color
-from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, Special, argument, option
+from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, Special, Verbose, argument, option
 from glasscli.errors import UsageError
 
 
@@ -53,6 +53,7 @@ class Options:
     model: ModelDir = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     def check(self) -> None:
         """Refuse options that contradict each other, before anything is loaded.
@@ -76,4 +77,4 @@ class Options:
         }
         for name, given in needless.items():
             if given:
-                raise UsageError(f"{name} says nothing about {'--feeds' if self.feeds else '--loss'}.")
+                raise UsageError(f"{name} has no effect with {'--feeds' if self.feeds else '--loss'}.")

@@ -8,7 +8,7 @@ from typing import Annotated
 from glasscli.cache.choice import CacheChoice
 from glasscli.cli.cache_option import CacheOption, choice_of
 from glasscli.cli.console import Color
-from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
+from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, Verbose, argument, option
 from glasscli.errors import UsageError
 
 
@@ -129,6 +129,7 @@ class Options:
     ablate: Ablate = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     @property
     def steps(self) -> tuple[str, ...]:

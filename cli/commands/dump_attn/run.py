@@ -14,6 +14,7 @@ from glasscli.cli.commands.dump_attn.options import Options
 from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_layers, pick_rows
 from glasscli.cli.console import note, write_json
 from glasscli.cli.models import load
+from glasscli.cli.output_file import spare_files
 from glasscli.cli.prompt_notes import prompt_notes
 from glasscli.cli.prompt_text import STDIN, prompt_text
 from glasscli.errors import CheckpointError, UsageError
@@ -43,7 +44,7 @@ def run_dump(options: Options) -> None:
         if step != "jacobian":
             check_step(step, loaded.config)
     if options.output is not None:
-        spare_model(options.output, loaded.folder)
+        spare_files(options.output, loaded.checkpoint.files(), "a part of the model")
     text = DEMO if options.prompt is None else prompt_text(options.prompt)
     ids = read(options, loaded, text)
     loaded = ablated(loaded, options.ablate, lambda: ids)
@@ -71,14 +72,6 @@ def run_dump(options: Options) -> None:
         finish(options, loaded, dump, steps)
     except SizeError as error:
         raise UsageError(f"{error}.\n{way_out(options)}") from None
-
-
-def spare_model(output: Path, folder: Path) -> None:
-    """Refuse to replace a file of the model that is being looked into."""
-    from glasscli.checkpoint.checkpoint import open_checkpoint
-
-    if output.exists() and any(output.samefile(file) for file in open_checkpoint(folder).files()):
-        raise UsageError(f"-o {output}: this file is a part of the model. Name another.")
 
 
 def read(options: Options, loaded: LoadedModel, text: str) -> list[int]:

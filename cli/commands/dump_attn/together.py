@@ -29,7 +29,7 @@ def check_together(options: Options) -> None:
     if view is not None:
         for name, (given, why) in _needless(options, view).items():
             if given:
-                raise UsageError(f"{name} says nothing about {view}: {why}.")
+                raise UsageError(f"{name} has no effect with {view}: {why}.")
     _check_view(options, view)
     _check_file(options, view)
     if options.layer is not None and options.all_layers:

@@ -1,5 +1,6 @@
 """What `generate` is to read: a text as it is, or turns of a chat put into the model's own template."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -7,7 +8,7 @@ from glasscli.checkpoint.chat_files import ChatTemplates
 from glasscli.checkpoint.checkpoint import Checkpoint, open_checkpoint
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.generate.options import Options
-from glasscli.cli.console import write_json, write_text
+from glasscli.cli.console import is_terminal, write_json, write_text
 from glasscli.cli.models import model_path
 from glasscli.cli.prompt_notes import escapes, prompt_notes
 from glasscli.cli.prompt_text import STDIN, file_text, prompt_text
@@ -15,6 +16,8 @@ from glasscli.errors import UsageError
 from glasscli.generation.messages import Message, read_messages
 from glasscli.locate.need import Need
 from glasscli.tokenizer.tokenizer import Tokenizer
+
+DEMO = "Once upon a time"
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ def said(options: Options) -> tuple[str | None, list[Message]]:
         environment()
     if options.messages is None:
         before = []
-        text: str | None = prompt_text(options.prompt)
+        text: str | None = DEMO if is_demo(options) else prompt_text(options.prompt)
     else:
         before = read_messages(file_text(options.messages), options.messages)
         text = None if options.prompt is None else prompt_text(options.prompt)
@@ -55,6 +58,12 @@ def said(options: Options) -> tuple[str | None, list[Message]]:
     if first and any(message["role"] == "system" for message in before):
         raise UsageError("--system and the file of --messages both have a system message: choose one")
     return text, [*first, *before]
+
+
+def is_demo(options: Options) -> bool:
+    """Whether a text was neither given nor can be read: on a terminal, which nobody wants to type one into."""
+    given = (options.prompt, options.prompts, options.messages)
+    return given == (None, None, None) and not options.in_chat and sys.stdin is not None and is_terminal(sys.stdin)
 
 
 def system_turn(options: Options) -> list[Message]:
@@ -90,6 +99,8 @@ def asked_notes(options: Options, loaded: LoadedModel, made: Sequence[Asked]) ->
     notes = prompt_notes(loaded.tokenizer, texts, special=options.special, typed=typed, chat=options.in_chat)
     if not options.in_chat and loaded.checkpoint.has_chat_template:
         notes.insert(0, "this model has a chat template: --chat reads the prompt as a turn of a chat")
+    if is_demo(options):
+        notes.insert(0, f'demo text "{DEMO}": give your own, glass generate "A dog named Max"')
     if escaped := next(filter(None, (escapes(stop, "--stop") for stop in options.stop or [])), ""):
         notes.append(escaped)
     return notes
@@ -111,8 +122,8 @@ def templates(checkpoint: Checkpoint) -> ChatTemplates:
     return found
 
 
-def show_prompt(options: Options) -> int:
-    """Print what the model would read, and write nothing; the exit code. Loads no weights."""
+def show_prompt(options: Options) -> None:
+    """Print what the model would read, and write nothing. Loads no weights."""
     text, before = said(options)
     checkpoint = open_checkpoint(model_path(options.model, Need.tokenizer, quiet=options.quiet))
     tokenizer = checkpoint.tokenizer()
@@ -123,4 +134,3 @@ def show_prompt(options: Options) -> int:
         write_json({"schema": "glass.prompt/1", "prompt": made.text, "prompt_ids": ids, "messages": made.messages})
     else:
         write_text(made.text + "\n")
-    return 0

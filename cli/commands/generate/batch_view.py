@@ -1,9 +1,10 @@
-"""The results of several prompts: texts one below the other, one JSON document, or one line a result."""
+"""The results of several prompts or samples: texts one below the other, JSON, a line a result, or CSV."""
 
 import sys
-from typing import Any
+from typing import Any, Protocol
 
 from glasscli.cli.commands.generate.asked import Asked
+from glasscli.cli.commands.generate.csv_view import COLUMNS, candidates, write_rows
 from glasscli.cli.commands.generate.json_view import (
     model_fields,
     result_fields,
@@ -12,35 +13,85 @@ from glasscli.cli.commands.generate.json_view import (
     write_line,
 )
 from glasscli.cli.commands.generate.options import Options
-from glasscli.cli.console import Color, is_terminal, printable, use_color, width, write_bytes, write_json
-from glasscli.cli.page.style import DIM, paint
+from glasscli.cli.console import is_terminal, use_color, width, write_json
+from glasscli.cli.page.style import DIM
+from glasscli.cli.page.text import RunningText, write_text
 from glasscli.generation.batch import Batch
 from glasscli.generation.continuation import Step
 
 SCHEMA = "glass.generate-batch/1"
 
 
-class BatchTextView:
-    """A rule with the number, the prompt, its continuation."""
+class BatchView(Protocol):
+    """What shows the texts.
 
-    def __init__(self, batch: Batch, asked: list[Asked], color: Color, echo: bool) -> None:
-        self._batch, self._asked, self._echo = batch, asked, echo
+    Attributes:
+        in_order: whether results are wanted in the order of the prompts; else each as soon as it ends.
+    """
+
+    in_order: bool
+
+    def step(self, number: int, step: Step) -> None:
+        """One token more of a text."""
+
+    def result(self, number: int) -> None:
+        """A text has ended."""
+
+    def end(self) -> None:
+        """All have."""
+
+
+class BatchTextView:
+    """A rule with the number, the prompt, its continuation. A terminal gets each as it ends, a pipe all in order."""
+
+    def __init__(self, batch: Batch, asked: list[Asked], options: Options) -> None:
+        self._batch, self._asked, self._seeds = batch, asked, options.samples is not None
         self._on_terminal = is_terminal()
-        self._style = DIM if use_color(color) else ""
+        self.in_order = not self._on_terminal
+        # What a line of a file goes on from is told in a pipe too; samples are all of one prompt.
+        default = self._on_terminal or options.samples is None
+        self._echo = default if options.echo is None else options.echo
+        self._wraps = not options.no_wrap
+        self._style = DIM if use_color(options.color) else ""
 
     def step(self, number: int, step: Step) -> None:
         """Nothing: texts that grow at once can't be shown at once."""
 
     def result(self, number: int) -> None:
-        """Write a text that is done."""
-        head = f"── {number + 1} of {len(self._asked)} ".ljust(width(), "─")
-        prompt = self._asked[number].shown if self._echo else ""
-        text = self._batch.runs[number].text
-        if self._on_terminal:
-            prompt, text = printable(prompt, keep="\n\t"), printable(text, keep="\n\t")
-        lines = f"{paint(head, self._style)}\n{paint(prompt, self._style)}{text}\n"
-        write_bytes(lines.encode("utf-8", "surrogatepass"))
-        sys.stdout.buffer.flush()
+        """Write a text that is done; one that was not begun is nothing to show."""
+        run = self._batch.runs[number]
+        if run.finish_reason == "interrupted" and not run.token_ids:
+            return
+        seed = f"· seed {run.seed} " if self._seeds else ""
+        head = f"── {number + 1} of {len(self._asked)} {seed}"
+        write_text(head.ljust(width(), "─") + "\n", self._style)
+        running = RunningText(self._on_terminal, self._wraps)
+        running.write(self._asked[number].shown if self._echo else "", self._style)
+        running.write(run.text)
+        running.write("\n")
+
+    def end(self) -> None:
+        """All is said."""
+
+
+class BatchCsvView:
+    """The lines of each text once it has ended, text after text."""
+
+    in_order = True
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._rows: list[list[tuple[object, ...]]] = [[] for _ in batch.runs]
+        write_rows([COLUMNS])
+
+    def step(self, number: int, step: Step) -> None:
+        """Keep a step's lines."""
+        self._rows[number] += candidates(step, self._batch.loaded.tokenizer, number)
+
+    def result(self, number: int) -> None:
+        """Write a text's lines."""
+        write_rows(iter(self._rows[number]))
+        self._rows[number] = []
 
     def end(self) -> None:
         """All is said."""
@@ -69,7 +120,7 @@ class _Kept:
         return {
             "schema": SCHEMA,
             "model": model_fields(batch.loaded),
-            "sampling": settings_fields(self._options, batch.loaded.defaults),
+            "sampling": settings_fields(self._options, batch.runs[0]),
             "timings": {
                 "prefill_s": batch.prefill_s,
                 "decode_s": batch.decode_s,
@@ -82,6 +133,8 @@ class _Kept:
 
 class BatchJsonView(_Kept):
     """One document with all results."""
+
+    in_order = True
 
     def __init__(self, batch: Batch, asked: list[Asked], options: Options) -> None:
         super().__init__(batch, asked, options)
@@ -98,7 +151,9 @@ class BatchJsonView(_Kept):
 
 
 class BatchJsonlView(_Kept):
-    """`{"event": "result", …}` for each prompt as soon as it is due, then one `{"event": "done", …}`."""
+    """`{"event": "result", …}` for each prompt as soon as it ends, then one `{"event": "done", …}`."""
+
+    in_order = False
 
     def result(self, number: int) -> None:
         """Write a line."""

@@ -1,9 +1,10 @@
 """The line of numbers below a text, on stderr: how much, why it ended, how fast, how surprising."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from glasscli.cache.choice import CacheChoice
+from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.console import Color, printable
 from glasscli.cli.page.cells import cells, join_fitting
 from glasscli.cli.page.page import Page
@@ -21,11 +22,19 @@ DOT = "|"  # what stands for a middle dot without Unicode: here it parts items
 
 def footer_lines(items: list[str], width: int) -> list[str]:
     """`items` in as many lines of `width` columns as they need; a single one is ruled to its end."""
-    lines = fill(((" · ", item) for item in items), width, "── ", "   ", whole=True)
+    lines = fill(_pieces(items, width - 3), width, "── ", "   ", whole=True)
     used = cells(lines[0])
     if len(lines) == 1 and used + 2 < width:
         lines[0] += " " + "─" * (width - used - 1)
     return lines
+
+
+def _pieces(items: list[str], room: int) -> Iterator[tuple[str, str]]:
+    """The items, those wider than a line in parts where they have commas, with what joins each."""
+    for item in items:
+        parts = item.split(", ") if cells(item) > room else [item]
+        for i, part in enumerate(parts):
+            yield " " if i else " · ", part + "," * (i < len(parts) - 1)
 
 
 def footer_items(run: Generation) -> list[str]:
@@ -47,7 +56,9 @@ def footer_items(run: Generation) -> list[str]:
 
 def sampler_words(params: "SamplingParams") -> str:
     """The sampler's settings that do something, in the order in which they do it."""
-    said = [] if params.repetition_penalty == 1 else [f"repeat {params.repetition_penalty:g}"]
+    said = biases(params)
+    said += [] if params.repetition_penalty == 1 else [f"repeat {params.repetition_penalty:g}"]
+    said += counted(params)
     if params.greedy:
         return ", ".join([*said, "greedy"])
     said.append(f"temp {params.temperature:g}")
@@ -57,9 +68,23 @@ def sampler_words(params: "SamplingParams") -> str:
     return ", ".join(said)
 
 
+def biases(params: "SamplingParams") -> list[str]:
+    """How many tokens have a bias, if any has."""
+    n = len(params.logit_bias)
+    return [f"{n} bias{'es' * (n > 1)}"] if n else []
+
+
+def counted(params: "SamplingParams") -> list[str]:
+    """The penalties by count that are on."""
+    said = [f"frequency {params.frequency_penalty:g}"] if params.frequency_penalty else []
+    return [*said, *([f"presence {params.presence_penalty:g}"] if params.presence_penalty else [])]
+
+
 def reason(run: Generation) -> str:
     """Why the text ended, in words."""
     n = len(run.token_ids)
+    if run.written.stop_token is not None:
+        return f"stopped at {printable(run.loaded.tokenizer.label(run.written.stop_token))}"
     if run.finish_reason == "stop":
         return f"stopped before {printable(run.written.stop_string or '')!r}"
     words = {
@@ -92,18 +117,18 @@ def show_footer(run: Generation, color: Color, *, tinted: bool, try_next: Sequen
     page.show([(line, DIM)] for line in lines)
 
 
-def show_batch_footer(batch: "Batch", color: Color) -> None:
-    """The same for several prompts."""
+def show_batch_footer(batch: "Batch", options: Options) -> None:
+    """The same for several prompts, or samples of one."""
     n = sum(len(run.token_ids) for run in batch.runs)
-    items = [f"{len(batch.runs):,} prompts", f"{n:,} tokens"]
-    if batch.runs:
-        items.append(f"seeds {batch.runs[0].seed} to {batch.runs[-1].seed}")
-        items.append(sampler_words(batch.runs[0].written.params))
-    items.append(f"prompts {1000 * batch.prefill_s:,.1f} ms")
+    first, last = batch.runs[0], batch.runs[-1]
+    items = [f"{len(batch.runs):,} {'prompts' if options.samples is None else 'samples'}", f"{n:,} tokens"]
+    items.append(f"seed {first.seed}" if first is last else f"seeds {first.seed} to {last.seed}")
+    items.append(sampler_words(first.written.params))
+    items.append(f"{'prompts' if options.samples is None else 'prompt'} {1000 * batch.prefill_s:,.1f} ms")
     if batch.decode_s:
         items.append(f"{batch.n_decoded / batch.decode_s:,.0f} tok/s together")
     items.append(f"KV {_kind(batch.choice)}{sizes(batch.kv_bytes)}")
-    page = Page.of_stderr(color, DOT)
+    page = Page.of_stderr(options.color, DOT)
     page.show([(line, DIM)] for line in footer_lines(items, page.width))
 
 

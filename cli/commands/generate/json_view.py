@@ -1,5 +1,6 @@
 """A run for machines: one JSON document, or one line a token. Both hold the same fields."""
 
+import math
 import sys
 from dataclasses import asdict
 from typing import Any
@@ -8,7 +9,6 @@ from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.commands.generate.asked import Asked
 from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.console import write_json
-from glasscli.config.writing import WritingDefaults
 from glasscli.dtypes import COMPUTED_IN
 from glasscli.errors import TokenizerError
 from glasscli.generation.continuation import Step
@@ -98,7 +98,7 @@ def run_fields(run: Generation, made: Asked, options: Options, watch: Watch | No
         "schema": SCHEMA,
         "model": model_fields(run.loaded),
         **result_fields(run, made),
-        "sampling": settings_fields(options, run.loaded.defaults),
+        "sampling": settings_fields(options, run),
         "timings": {
             "prefill_s": run.prefill_s,
             "prefill_tokens": len(run.prompt.token_ids),
@@ -125,6 +125,7 @@ def result_fields(run: Generation, made: Asked) -> dict[str, Any]:
         "text": run.text,
         "finish_reason": run.finish_reason,
         "stop_string": run.written.stop_string,
+        "stop_token": run.written.stop_token,
         "seed": run.seed,
         "perplexity": run.written.perplexity,
     }
@@ -144,13 +145,16 @@ def model_fields(loaded: LoadedModel) -> dict[str, Any]:
     }
 
 
-def settings_fields(options: Options, defaults: WritingDefaults) -> dict[str, Any]:
-    """The settings of a run: what the options gave, and of the rest the model's `defaults`."""
-    params = options.params(defaults)
+def settings_fields(options: Options, run: Generation) -> dict[str, Any]:
+    """The settings of a run: what the options gave, and of the rest the model's own. A bias is by its token's id."""
+    params = run.written.params
+    defaults = run.loaded.defaults
     most = defaults.max_new_tokens if options.max_new_tokens is None else options.max_new_tokens
-    fields = {**asdict(params), "greedy": params.greedy, "max_new_tokens": most}
-    fields |= {"stop": options.stop or [], "ignore_eos": options.ignore_eos, "overflow": options.overflow}
-    if options.prompts is None:
+    biases = {str(i): value if math.isfinite(value) else "-inf" for i, value in params.logit_bias.items()}
+    fields = {**asdict(params), "logit_bias": biases, "greedy": params.greedy, "max_new_tokens": most}
+    fields |= {"stop": options.stop or [], "stop_tokens": list(run.written.ending.stop_tokens)}
+    fields |= {"ignore_eos": options.ignore_eos, "overflow": options.overflow}
+    if options.several is None:
         fields["use_cache"] = not options.no_cache
     return {**fields, "special": options.special, "chat": options.in_chat}
 

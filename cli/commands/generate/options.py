@@ -1,19 +1,15 @@
-"""The options of `glass generate`, and which of them go together."""
+"""The options of `glass generate`."""
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 from glasscli.cache.choice import CacheChoice
 from glasscli.cli.cache_option import CacheOption, choice_of
 from glasscli.cli.console import Color
-from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
-from glasscli.config.writing import WritingDefaults
-from glasscli.errors import UsageError
+from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, Verbose, argument, option
 from glasscli.generation.prompts import Overflow
-
-if TYPE_CHECKING:
-    from glasscli.generation.sampling import SamplingParams
 
 RUNNERS_UP = 4  # the token itself and three others
 
@@ -76,12 +72,38 @@ class Options:
             metavar="R",
         ),
     ] = None
+    frequency_penalty: Annotated[
+        float,
+        option("--frequency-penalty", "Lowers a token's logit each time it was written.", Group.sampling, metavar="F"),
+    ] = 0.0
+    presence_penalty: Annotated[
+        float,
+        option("--presence-penalty", "Lowers a token's logit once it was written.", Group.sampling, metavar="F"),
+    ] = 0.0
+    logit_bias: Annotated[
+        list[str] | None,
+        option(
+            "--logit-bias",
+            "Add X to the logit of a word or #ID, -inf to ban it; may be given several times.",
+            Group.sampling,
+            metavar="TOKEN=±X",
+        ),
+    ] = None
     seed: Annotated[
         int | None, option("--seed", "Replays a text [default: random].", Group.sampling, metavar="S", min=0)
     ] = None
     stop: Annotated[
         list[str] | None,
         option("--stop", "End before this text; may be given several times.", Group.sampling, metavar="TEXT"),
+    ] = None
+    stop_token: Annotated[
+        list[str] | None,
+        option(
+            "--stop-token",
+            "End at this token too, a word or #ID; may be given several times.",
+            Group.sampling,
+            metavar="TOKEN",
+        ),
     ] = None
     ignore_eos: Annotated[bool, option("--ignore-eos", "Never choose the end-of-text token.", Group.sampling)] = False
     overflow: Annotated[Overflow, option("--overflow", OVERFLOW, Group.text)] = Overflow.error
@@ -132,59 +154,39 @@ class Options:
     ] = None
     as_json: Json = False
     as_jsonl: Annotated[bool, option("--jsonl", "One JSON line a token, at once.", Group.output)] = False
+    as_csv: Annotated[
+        bool, option("--csv", "One CSV table, a line for each likely token of each step.", Group.output)
+    ] = False
+    output: Annotated[
+        Path | None,
+        option(
+            "-o --output",
+            "Write what a pipe would get to a file; .json, .jsonl and .csv say the format.",
+            Group.output,
+            metavar="FILE",
+        ),
+    ] = None
+    no_wrap: Annotated[bool, option("--no-wrap", "On a terminal, don't break lines between words.", Group.output)] = (
+        False
+    )
+    samples: Annotated[
+        int | None,
+        option("--samples", "Write N texts, together; text i has seed S + i - 1.", Group.text, metavar="N", min=1),
+    ] = None
     prompts: Annotated[
         str | None,
         option(
-            "--prompts", "Continue each line of FILE, together; line i has seed S + i - 1.", Group.text, metavar="FILE"
+            "--prompts",
+            "Continue each line of FILE, together; prompt i has seed S + i - 1.",
+            Group.text,
+            metavar="FILE",
         ),
     ] = None
     model: ModelDir = None
     ablate: Ablate = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
-
-    def check(self) -> None:
-        """Refuse options that contradict each other.
-
-        Raises:
-            UsageError: names the two options.
-        """
-        shown = None if self.watches else self.show  # what was looked at has its place in JSON
-        given = (("--show", shown), ("--json", self.as_json), ("--jsonl", self.as_jsonl))
-        formats = [name for name, value in given if value]
-        if len(formats) > 1:
-            raise UsageError(f"{formats[0]} and {formats[1]} are two formats: choose one")
-        self._check_watched()
-        if self.logprobs is not None and (not formats or self.tinted):
-            raise UsageError("--logprobs has nothing to go into: add --json, --jsonl or --show probs")
-        if self.prompts is not None and self.prompt is not None:
-            raise UsageError("a prompt and --prompts are two sources: choose one")
-        if self.messages is not None and self.prompts is not None:
-            raise UsageError("--messages and --prompts are two sources: choose one")
-        if self.system is not None and not self.in_chat:
-            raise UsageError("--system has no chat to go into: add --chat")
-        if self.show_prompt and (self.prompts is not None or self.show or self.as_jsonl):
-            raise UsageError("--show-prompt prints one prompt, as text or with --json")
-        if self.prompts is not None and self.show:
-            raise UsageError("--show is for one prompt; with --prompts use --json or --jsonl")
-        if self.no_cache and self.cache is not None:
-            raise UsageError("--no-cache keeps nothing that --cache could keep in another way: choose one")
-        _ = self.choice
-
-    def _check_watched(self) -> None:
-        if not self.watches and (self.layer is not None or self.head is not None):
-            raise UsageError(f"--{'head' if self.layer is None else 'layer'} picks what --show attn looks at: add that")
-        if self.watches and (self.no_cache or self.overflow is Overflow.slide):
-            other = "--no-cache" if self.no_cache else "--overflow slide"
-            raise UsageError(f"--show attn looks at steps behind a cache that keeps its tokens in place: no {other}")
-
-    def check_params(self) -> None:
-        """Refuse settings without meaning. Imports NumPy.
-
-        Raises:
-            UsageError: names the setting.
-        """
-        self.params(WritingDefaults())
+    verbose: Verbose = False
 
     @property
     def in_chat(self) -> bool:
@@ -192,9 +194,14 @@ class Options:
         return self.chat or self.messages is not None
 
     @property
+    def several(self) -> str | None:
+        """The option that asks for several texts, if one does."""
+        return "--prompts" if self.prompts is not None else "--samples" if self.samples is not None else None
+
+    @property
     def for_machines(self) -> bool:
-        """Whether stdout gets JSON."""
-        return self.as_json or self.as_jsonl
+        """Whether JSON or CSV is written."""
+        return self.as_json or self.as_jsonl or self.as_csv
 
     @property
     def tinted(self) -> bool:
@@ -211,21 +218,9 @@ class Options:
         """How many of the likeliest tokens to tell at each step."""
         if self.logprobs is not None:
             return self.logprobs
-        return RUNNERS_UP if self.show is Show.probs else 0
+        return RUNNERS_UP if self.show is Show.probs or self.as_csv else 0
 
     @property
     def choice(self) -> CacheChoice:
         """How keys and values are kept. Raises UsageError as `choice_of`."""
         return choice_of(self.cache)
-
-    def params(self, defaults: WritingDefaults) -> "SamplingParams":
-        """The sampler's settings: what was given, and of the rest a model's `defaults`.
-
-        Raises:
-            UsageError: one of them has no meaning.
-        """
-        from glasscli.generation.sampling import SamplingParams
-
-        return SamplingParams.of(
-            defaults, self.temperature, self.top_k, self.top_p, self.min_p, self.repetition_penalty
-        )

@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Callable
 
+from glasscli.cli.commands.generate.footer import biases, counted
 from glasscli.cli.console import Color
 from glasscli.cli.page.cells import cells, pad
 from glasscli.cli.page.figures import probability
@@ -114,11 +115,12 @@ def chain(run: Generation) -> list[str]:
     params = run.written.params
     first = f"sampler  {run.loaded.config.vocab_size:,}"
     repeat = "repeat off" if params.repetition_penalty == 1 else f"repeat {params.repetition_penalty:g}"
+    changes = [*biases(params), repeat, *counted(params)]
     if params.greedy:
-        return [first, repeat, "the likeliest"]
+        return [first, *changes, "the likeliest"]
     return [
         first,
-        repeat,
+        *changes,
         f"temp {params.temperature:g}",
         f"top-k {params.top_k or 'off'}",
         f"top-p {params.top_p:g}" if params.top_p < 1 else "top-p off",

@@ -10,8 +10,11 @@ from glasscli.cli.cache_option import for_cache
 from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_layers
 from glasscli.cli.commands.generate.asked import Asked, asked, asked_notes, said
 from glasscli.cli.commands.generate.cut import cut_words
+from glasscli.cli.commands.generate.delivered import delivered
 from glasscli.cli.commands.generate.options import Options, Show
-from glasscli.cli.console import is_terminal, note, use_color
+from glasscli.cli.commands.generate.settings import settings
+from glasscli.cli.commands.generate.waiting_line import WaitingLine
+from glasscli.cli.console import Color, is_terminal, note, use_color
 from glasscli.cli.interrupts import watch_interrupts
 from glasscli.cli.models import load
 from glasscli.errors import UsageError
@@ -48,24 +51,18 @@ def run_single(options: Options) -> int:
         run = generate(
             loaded,
             made.prompt,
-            params=options.params(loaded.defaults),
-            seed=options.seed,
-            max_new_tokens=options.max_new_tokens,
-            stop=options.stop or (),
-            ignore_eos=options.ignore_eos,
-            overflow=options.overflow,
             use_cache=not options.no_cache,
-            cache=options.choice,
-            parse_special=options.special,
-            n_top=options.n_top,
             trace=watch.trace if watch else None,
+            **settings(options, loaded),
         )
     except ContextError as error:
         raise UsageError(f"{error}.\n--overflow left cuts the oldest, --overflow slide reads all of it") from None
     if not options.quiet:
         for remark in notes(run, made, options):
             note(remark)
-    code = write(run, view_of(loaded, made, options, watch))
+    line = WaitingLine([run], "texts", options.output is not None and not options.quiet)
+    with delivered(options, loaded, [run]):
+        code = write(run, view_of(loaded, made, options, watch), line)
     if not (options.quiet or options.for_machines):
         tell_numbers(run, options)
     return code
@@ -75,7 +72,7 @@ def _ids(options: Options, loaded: LoadedModel, made: Asked) -> tuple[int, ...]:
     return read_prompt(loaded, made.prompt, options.overflow, options.special).token_ids
 
 
-def write(run: Generation, view: View) -> int:
+def write(run: Generation, view: View, line: WaitingLine) -> int:
     """Run it to its end or to Ctrl-C, showing each step; the exit code."""
     view.start(run)
     with watch_interrupts() as interrupt:
@@ -83,11 +80,13 @@ def write(run: Generation, view: View) -> int:
             for step in run:
                 interrupt.patient = True
                 view.step(step)
+                line.step()
                 if interrupt.requested:
                     break
         except KeyboardInterrupt:
             interrupt.requested = True
         interrupt.patient = True
+        line.clear()
         if run.finish_reason is None:
             view.rest(run.interrupt())
         view.end(run)
@@ -102,6 +101,10 @@ def watched(loaded: LoadedModel, options: Options) -> Watch:
 
 def view_of(loaded: LoadedModel, made: Asked, options: Options, watch: Watch | None = None) -> View:
     """What shows the steps."""
+    if options.as_csv:
+        from glasscli.cli.commands.generate.csv_view import CsvView
+
+        return CsvView(loaded.tokenizer)
     if options.for_machines:
         from glasscli.cli.commands.generate.json_view import JsonlView, JsonView
 
@@ -116,7 +119,7 @@ def view_of(loaded: LoadedModel, made: Asked, options: Options, watch: Watch | N
         return ProbsView(loaded.tokenizer, options.color, options.n_top - 1)
     from glasscli.cli.commands.generate.text_view import TextView
 
-    return TextView(made.shown, options.color, options.echo, options.tinted)
+    return TextView(made.shown, options.color, options.echo, options.tinted, not options.no_wrap)
 
 
 def notes(run: Generation, made: Asked, options: Options) -> list[str]:
@@ -130,9 +133,14 @@ def notes(run: Generation, made: Asked, options: Options) -> list[str]:
         remarks.append(
             f"the oldest {dropped:,} tokens of the prompt were cut: {kept:,} are left of a context of {context:,}"
         )
-    if options.tinted and not use_color(options.color):
+    if options.tinted and not _colours(options):
         remarks.append("no colour here: --color always forces it, --show probs has the numbers")
     return remarks
+
+
+def _colours(options: Options) -> bool:
+    """Whether the text is coloured where it goes: a file is no terminal."""
+    return options.color is Color.always if options.output is not None else use_color(options.color)
 
 
 def tell_numbers(run: Generation, options: Options) -> None:
@@ -141,7 +149,8 @@ def tell_numbers(run: Generation, options: Options) -> None:
         from glasscli.cli.commands.generate.footer import hints, show_footer
 
         try_next = hints(run, options.show is Show.probs) if is_terminal() else []
-        show_footer(run, options.color, tinted=options.tinted and use_color(options.color), try_next=try_next)
+        shown = options.tinted and options.output is None and _colours(options)
+        show_footer(run, options.color, tinted=shown, try_next=try_next)
         return
     if not run.seed_given and not run.written.params.greedy:
         note(f"seed {run.seed}")

@@ -4,6 +4,7 @@ import shlex
 from dataclasses import replace
 
 from glasscli.budget.answers import Answer, answer
+from glasscli.budget.drafting import drafts_itself
 from glasscli.budget.emit import command_line
 from glasscli.budget.engines import servers
 from glasscli.budget.model_facts import MODELS, Model
@@ -12,7 +13,7 @@ from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import Heads, Subject, from_config, from_name
 from glasscli.budget.sweep import curve, spaced
 from glasscli.cli import console
-from glasscli.cli.commands.kv_budget import data, fit_parse, parse
+from glasscli.cli.commands.kv_budget import data, fit_parse, parse, values
 from glasscli.cli.commands.kv_budget.compare_screen import compare_screen, list_screen
 from glasscli.cli.commands.kv_budget.heads_screen import HeadsShown, heads_screen
 from glasscli.cli.commands.kv_budget.model_screen import model_screen
@@ -23,13 +24,14 @@ from glasscli.cli.commands.kv_budget.subject import subject_of, with_environment
 from glasscli.cli.commands.kv_budget.sweep_screen import MOST, n_columns, sweep_screen
 from glasscli.cli.console import note
 from glasscli.cli.page.page import Page
-from glasscli.errors import GlassError, UsageError
+from glasscli.errors import ConfigError, GlassError, UsageError
 from glasscli.export.curves import write_curves
 from glasscli.units import format_bytes
 
-EPILOG = f"""\b
-Settings of an engine (-s NAME=VALUE):
-{parse.known_settings()}
+EPILOG = """\
+The settings of an engine (-s NAME=VALUE): glass help engines. The formats of a cache: glass help formats. The models
+that have a name: glass help models. -v adds a decode step, other types and how the engine allocates; to --csv, rows
+by kind of layer.
 
 \b
 Examples:
@@ -49,6 +51,8 @@ def run(options: Options) -> int:
     try:
         return answer_to(options)
     except GlassError as error:
+        if isinstance(error, ConfigError) and error.field in parse.SPLITS:  # the command line is at fault
+            raise UsageError(str(error)) from None
         if not options.as_json or error.exit_code != 1:
             raise
         data.show_refusal(error)
@@ -80,7 +84,7 @@ def answer_to(options: Options) -> int:
 
 def run_model(options: Options, settings: Settings, subject: Subject) -> int:
     """One model: everything there is to say about its cache."""
-    available, bandwidth = parse.size("--budget", options.budget), parse.bandwidth(options)
+    available, bandwidth = values.size("--budget", options.budget), values.bandwidth(options)
     if options.emit is not None:
         return run_emit(options, settings, subject, available)
     if options.sweep:
@@ -98,7 +102,7 @@ def run_model(options: Options, settings: Settings, subject: Subject) -> int:
 
 def run_heads(options: Options, settings: Settings, heads: Heads) -> int:
     """MHA, GQA and MQA from head counts."""
-    available, bandwidth = parse.size("--budget", options.budget), parse.bandwidth(options)
+    available, bandwidth = values.size("--budget", options.budget), values.bandwidth(options)
     variants = heads.variants()
     if options.emit is not None:
         return run_emit(options, settings, heads.subject(), available)
@@ -126,7 +130,7 @@ def run_compare(options: Options, settings: Settings) -> int:
         from glasscli.cli.commands.kv_budget.fit_compare import run_compared
 
         return run_compared(options, settings, list(zip(names, subjects, strict=True)))
-    available, bandwidth = parse.size("--budget", options.budget), parse.bandwidth(options)
+    available, bandwidth = values.size("--budget", options.budget), values.bandwidth(options)
     if options.sweep:
         return run_sweep(options, settings, subjects, available)
     answers = [answer(subject, settings, available) for subject in subjects]
@@ -173,7 +177,16 @@ def run_emit(options: Options, settings: Settings, subject: Subject, available: 
     model = parse.loadable(options)
     usual = "" if subject.layout.kv_dtype_hint else subject.layout.dtype  # what an engine left to itself takes
     given = None if answered.fit is None else min(answered.fit.pool, answered.fit.budget_bytes)
-    words = command_line(options.emit, settings, answered.main, usual, model, given)
+    words = command_line(
+        options.emit,
+        settings,
+        answered.main,
+        usual,
+        model,
+        given,
+        drafts_itself=drafts_itself(subject),
+        drafter=parse.drafter(options, settings),
+    )
     console.write(shlex.join(words))
     if not options.quiet:
         for text in answered.main.warnings:

@@ -189,6 +189,7 @@ def show_sweep(curves: Sequence[Curve], settings: Settings, as_csv: bool) -> Non
             "k_dtype": curve.k_dtype,
             "v_dtype": curve.v_dtype,
             "windows": list(curve.knees),
+            "constant": curve.constant_says or None,
             "tokens": list(curve.tokens),
             "bytes": list(curve.sizes),
         }

@@ -8,7 +8,7 @@ from glasscli.budget.device_facts import APPLE
 from glasscli.budget.devices import Device, device_named
 from glasscli.budget.overhead import measured
 from glasscli.budget.questions import Settings
-from glasscli.cli.commands.kv_budget import parse
+from glasscli.cli.commands.kv_budget import values
 from glasscli.cli.commands.kv_budget.options import Options
 from glasscli.cli.commands.kv_budget.remarks import Said
 from glasscli.errors import UsageError
@@ -43,18 +43,18 @@ def how_many(options: Options) -> int | None:
     if said is not None and options.num is not None:
         raise UsageError(f"--gpu {options.gpu} says how many there are, and so does --num: give one of them")
     number = options.num if said is None else said
-    return None if number is None else parse.count("--num" if said is None else "--gpu", number, most=65536)
+    return None if number is None else values.count("--num" if said is None else "--gpu", number, most=65536)
 
 
 def asked_of(options: Options) -> Asked:
     """What was asked of devices."""
-    overhead = 0 if options.overhead == "0" else parse.size("--overhead", options.overhead)
+    overhead = 0 if options.overhead == "0" else values.size("--overhead", options.overhead)
     return Asked(
         device=None if options.gpu is None else device_of(options.gpu),
         n_devices=how_many(options),
         utilization=share(options.utilization),
         taken=None if overhead is None else measured(overhead),
-        available=parse.size("--available", options.available),
+        available=values.size("--available", options.available),
         rounded=rounded(options.available),
     )
 

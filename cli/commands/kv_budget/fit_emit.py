@@ -4,6 +4,7 @@ import shlex
 from dataclasses import replace
 
 from glasscli.budget.device_answer import DeviceAnswer, settled
+from glasscli.budget.drafting import drafts_itself
 from glasscli.budget.emit import command_line
 from glasscli.budget.engines import servers
 from glasscli.budget.questions import Settings
@@ -30,7 +31,17 @@ def run_emit(options: Options, settings: Settings, subject: Subject) -> int:
     usual = "" if subject.layout.kv_dtype_hint else subject.layout.dtype  # what an engine left to itself takes
     share = found.main.utilization if server.takes_a_share and asked.device is not None else asked.utilization
     pool = min(found.main.least.fit.pool, found.main.allowed) if asked.device is None else None
-    words = command_line(options.emit, plan, budget, usual, parse.loadable(options), pool, share)
+    words = command_line(
+        options.emit,
+        plan,
+        budget,
+        usual,
+        parse.loadable(options),
+        pool,
+        share,
+        drafts_itself(subject),
+        parse.drafter(options, plan),
+    )
     console.write(shlex.join(words))
     if not options.quiet:
         for text in budget.warnings:

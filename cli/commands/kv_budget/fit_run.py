@@ -9,7 +9,7 @@ from glasscli.budget.sizer import Sizer
 from glasscli.budget.subjects import Subject, from_config
 from glasscli.budget.weigh import weigher_of
 from glasscli.cli import console
-from glasscli.cli.commands.kv_budget import fit_asked, fit_data, parse
+from glasscli.cli.commands.kv_budget import fit_asked, fit_data, values
 from glasscli.cli.commands.kv_budget.fit_screen import device_screen, plan_screen
 from glasscli.cli.commands.kv_budget.options import Options
 from glasscli.cli.commands.kv_budget.subject import STDIN, subject_of
@@ -85,9 +85,9 @@ def plan_of(options: Options, settings: Settings, subject: Subject) -> tuple[Dev
 
 def document_of(options: Options, found: DeviceAnswer) -> dict[str, object]:
     """One model on one kind of device, for machines."""
-    bandwidth = parse.bandwidth(options) if options.bandwidth else fit_data.bandwidth_of(found)
+    bandwidth = values.bandwidth(options) if options.bandwidth else fit_data.bandwidth_of(found)
     answered = answer(found.subject, found.settings)
-    return fit_data.document(found, answered, bandwidth or parse.bandwidth(options))
+    return fit_data.document(found, answered, bandwidth or values.bandwidth(options))
 
 
 def show_fit(options: Options, found: DeviceAnswer) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from glasscli.budget.device_answer import DeviceAnswer
-from glasscli.budget.device_fit import DeviceFit, Room
+from glasscli.budget.device_fit import DeviceFit, Room, engine_title
 from glasscli.budget.devices import Device
 from glasscli.budget.engines import ENGINES
 from glasscli.budget.questions import Settings
@@ -27,8 +27,11 @@ def device_screen(page: Page, found: DeviceAnswer, said: Said, quiet: bool = Fal
     answer = page.say(verdict(found), style=STYLE[found.main.fits], indent=2)
     answer += own_lines(page, found) if found.main.most.pool else []
     answer += page.say(idle(found), indent=2) if idle(found) else []
-    parts = [] if quiet else memory(page, found)
-    return spaced(title, answer, contexts(page, found), parts, [] if quiet else hint(page, said.tries))
+    if quiet:
+        return spaced(title, answer, contexts(page, found))
+    warnings = Sizer(found.settings.request(found.subject)).engine.warnings()
+    told = [line for text in warnings for line in page.flow("note  ", [text], gap=1)]
+    return spaced(title, answer, contexts(page, found), memory(page, found), told, hint(page, said.tries))
 
 
 def title_of(found: DeviceAnswer) -> list[str]:
@@ -45,7 +48,7 @@ def title_of(found: DeviceAnswer) -> list[str]:
 
 def ranks(settings: Settings) -> list[tuple[str, int]]:
     """How a plan is split, where it is."""
-    counts = [(name, getattr(settings, name)) for name in ("tp", "pp", "dp", "dcp")]
+    counts = [(name, getattr(settings, name)) for name in ("tp", "pp", "dp", "dcp", "pcp")]
     return [(name, count) for name, count in counts if count > 1]
 
 
@@ -55,6 +58,9 @@ def verdict(found: DeviceAnswer) -> str:
     asked = "a sequence" if settings.batch == 1 else f"{settings.batch:,} sequences"
     need = f"{asked} of {settings.main:,} tokens"
     engine = whose(settings)
+    if not fit.sure and fit.most.holds:
+        spare = short_bytes(fit.most.pool - fit.most.fit.pool)
+        return f"fits if {engine} takes no more than {spare} of a device besides: {need}"
     if fit.fits:
         return f"fits: {need}" + ("" if fit.least == fit.most else f", whatever else {engine} takes")
     over = fit.weight_bytes - fit.allowed
@@ -75,6 +81,8 @@ def own_lines(page: Page, found: DeviceAnswer) -> list[Line]:
         lines += page.say(f"GPU KV cache size: {between(fit, lambda room: cache_tokens(room, settings.main))} tokens")
         times = between(fit, lambda room: concurrency(room))
         lines += page.say(f"Maximum concurrency for {settings.main:,} tokens per request: {times}")
+    if words := ENGINES[settings.engine].pool_words if fit.most.tokens is not None else "":
+        lines += page.say(words.format(between(fit, lambda room: counted(room.tokens))))
     whose = "one sequence" if settings.batch == 1 else f"each of {settings.batch:,} sequences"
     lines += page.say(f"longest context of {whose}: {longest(found)}")
     count = between(fit, lambda room: counted(room.fit.max_batch))
@@ -100,7 +108,7 @@ def longest(found: DeviceAnswer) -> str:
 
 def whose(settings: Settings) -> str:
     """Who takes the rest of a device, in a sentence."""
-    return "an engine" if settings.engine == "logical" else ENGINES[settings.engine].title
+    return engine_title(settings.engine)
 
 
 def idle(found: DeviceAnswer) -> str:
@@ -153,8 +161,10 @@ def memory_rows(found: DeviceAnswer) -> list[tuple[str, str, str]]:
             rows.append(("  together", gib(fit.weight_bytes, 4), "what its log says that the model took"))
     if fit.overhead is not None:
         least, most, source = fit.overhead
-        size = gib(least) if least == most else f"{gib(least, unit=False)} to {gib(most)}"
-        rows.append(("overhead", size, source))
+        size = (
+            "not known" if most is None else gib(least) if least == most else f"{gib(least, unit=False)} to {gib(most)}"
+        )
+        rows.append(("overhead", size, source if most is not None else f"{source}: --overhead would say it"))
     rows.append(
         (
             "cache pool",
@@ -220,6 +230,8 @@ def plan_table(page: Page, found: Sequence[DeviceAnswer]) -> list[Line]:
 def between(fit: DeviceFit, say: Callable[[Room], str]) -> str:
     """What is said of the tightest case and of the roomiest: one word, or `this to that`."""
     least, most = say(fit.least), say(fit.most)
+    if not fit.sure:
+        return f"at most {most}"
     if least == most:
         return least
     unit = least.rsplit(" ", 1)[-1]

@@ -80,7 +80,7 @@ def element(name: str) -> str:
     """Bytes of one element, scales included: `2 B`, `34/32 B`."""
     dtype = dtype_named(name)
     size = f"{dtype.block_bytes} B" if dtype.block == 1 else f"{dtype.block_bytes}/{dtype.block} B"
-    return size + (f" + {dtype.head_bytes} B a head" if dtype.head_bytes else "")
+    return size + (f" + {dtype.head_bytes} B a head" if dtype.head_bytes else "") + " packed" * (dtype.group > 1)
 
 
 def sharing(heads: Heads) -> str:

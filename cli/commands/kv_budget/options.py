@@ -11,7 +11,8 @@ from typer.models import OptionInfo
 
 from glasscli.budget.engines import ENGINES, servers
 from glasscli.cli.console import Color
-from glasscli.cli.options import ColorOption, Csv, Group, Json, Quiet, option
+from glasscli.cli.misused import not_one_of
+from glasscli.cli.options import ColorOption, Csv, Group, Json, Quiet, Verbose, option
 
 
 class Axis(StrEnum):
@@ -31,7 +32,7 @@ def engine_name(name: str, names: Callable[[], Iterable[str]], help: str, group:
 
     def named(text: str) -> str:
         if text not in names():
-            raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, names()))}.")
+            raise typer.BadParameter(not_one_of(text, names()))
         return text
 
     return option(name, f"{help} One of {', '.join(names())}.", group, metavar="ENGINE", parser=named)
@@ -42,9 +43,9 @@ MODEL = (
     "well-known model, like llama-3.1-8b [default: GLASS_MODEL]."
 )
 TOKENS = "Tokens held per sequence; 8k = 8192 [default: 1k,8k,32k,128k, or what the model was made for]."
-DTYPE = "Of K and V: f16, bf16, fp8, q8_0, q4_0 … [default: the model's, f16 with --hq]."
-VERBOSE = "All there is to say: a decode step, other types, how the engine allocates; --csv by kind of layer."
+DTYPE = "Of K and V: f16, bf16, fp8, q8_0, q4_0, kivi4 … [default: the model's, f16 with --hq]."
 DCP = "Ranks of --tp that share a sequence's tokens (decode context parallel)."
+PCP = "Ranks that share the work on a prompt, not the cache (prefill context parallel)."
 GPU = "Do weights, cache and the rest fit? h100, 8xh100, rtx-4090, m3-max-128, 24GiB …"
 USERS = "Sequences held at once, as --batch. Without --gpu: which devices serve them?"
 UTILIZATION = "The engine's share of a device, like 0.9 [default: its own]."
@@ -119,6 +120,7 @@ class Options:
     pp: Annotated[str, text("--pp", "N", "Pipeline stages.", Group.engine)] = "1"
     dp: Annotated[str, text("--dp", "N", "Data-parallel replicas, which split the batch.", Group.engine)] = "1"
     dcp: Annotated[str, text("--dcp", "N", DCP, Group.engine)] = "1"
+    pcp: Annotated[str, text("--pcp", "N", PCP, Group.engine)] = "1"
     ep: Annotated[bool, option("--ep", "Spread experts whole over the ranks.", Group.engine)] = False
 
     gpu: Annotated[str | None, text("--gpu", "NAME|SIZE", GPU, Group.device)] = None
@@ -147,6 +149,6 @@ class Options:
     ] = None
     as_json: Json = False
     as_csv: Csv = False
-    verbose: Annotated[bool, option("-v --verbose", VERBOSE, Group.view)] = False
     quiet: Quiet = False
+    verbose: Verbose = False
     color: ColorOption = Color.auto

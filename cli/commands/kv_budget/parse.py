@@ -3,75 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from textwrap import wrap
-from typing import Any
 
-from glasscli.budget.engines import ENGINES, servers
+from glasscli.budget.drafting import Drafter, method_of
+from glasscli.budget.engines import servers
 from glasscli.budget.questions import Settings
 from glasscli.budget.subjects import MOST_LAYERS, Heads, Subject, divisors_near
+from glasscli.cli.commands.kv_budget.engine_settings import engine, engine_settings
 from glasscli.cli.commands.kv_budget.options import Options
-from glasscli.dtypes import dtype_named
+from glasscli.cli.commands.kv_budget.values import count, counts_of, dtype
 from glasscli.errors import UsageError
 from glasscli.export.curves import check_svg
 from glasscli.locate.hub_name import hub_name
-from glasscli.units import LARGEST, parse_bandwidth, parse_bytes, parse_count, parse_counts
 
 CONTEXTS = (1024, 8192, 32768, 131072)
-BANDWIDTH = "3.35TB/s"  # an H100 SXM's
-OF_TOKENS = ("--encoder-tokens", "--prefix-shared", "--page")
+SPLITS = ("tp", "pp", "dp", "dcp", "pcp")  # fields of refusals that name an option: how a plan is split over ranks
+OF_MODELS = ("f16", "bf16", "f32", "f64")  # what models are computed in
 # Options of which at most one may be given.
 APART = (
     ("--json", "--csv", "--emit"), ("--sweep", "--emit"), ("--sweep", "--require-fit"), ("--compare", "--emit"),
-    ("--quiet", "--verbose"), ("--json", "--output"), ("--csv", "--output"),
+    ("--json", "--output"), ("--csv", "--output"),
 )  # fmt: skip
-
-
-def count(option: str, text: str | None, default: int = 1, most: int = LARGEST) -> int:
-    """The whole number that `option` was given, from 1 to `most`."""
-    if text is None:
-        return default
-    try:
-        found = parse_count(text, "a number of tokens" if option in OF_TOKENS else "a count")
-    except UsageError as error:
-        counts = text.split(",")
-        if len(counts) > 1 and all(part.strip() for part in counts):
-            raise UsageError(f"{option} takes one number, found {text!r}") from None
-        raise UsageError(f"{option}: {error}") from None
-    if found > most:
-        raise UsageError(f"{option} {text}: at most {most:,}")
-    return found
-
-
-def counts_of(option: str, texts: list[str]) -> tuple[int, ...]:
-    """The whole numbers that `option` was given; a mistake names the option."""
-    try:
-        return parse_counts(texts)
-    except UsageError as error:
-        raise UsageError(f"{option}: {error}") from None
-
-
-def size(option: str, text: str | None) -> int | None:
-    """The bytes that `option` was given."""
-    try:
-        return None if text is None else parse_bytes(text)
-    except UsageError as error:
-        raise UsageError(f"{option}: {error}") from None
-
-
-def bandwidth(options: Options) -> int:
-    """Bytes a second that a rank reads."""
-    try:
-        return parse_bandwidth(options.bandwidth or BANDWIDTH)
-    except UsageError as error:
-        raise UsageError(f"--bandwidth: {error}") from None
-
-
-def dtype(option: str, text: str | None) -> str | None:
-    """The name of the dtype that `option` was given, as we write it."""
-    try:
-        return None if text is None else dtype_named(text).name
-    except UsageError as error:
-        raise UsageError(f"{option}: {error}") from None
 
 
 def check(options: Options) -> None:
@@ -116,8 +67,6 @@ def given_forms(options: Options) -> dict[str, bool]:
         "--require-fit": options.require_fit,
         "--compare": options.compare is not None,
         "--output": options.output is not None,
-        "--quiet": options.quiet,
-        "--verbose": options.verbose,
     }
 
 
@@ -132,7 +81,8 @@ def heads(options: Options) -> Heads:
         choice = " or ".join([", ".join(near[:-1]), near[-1]])
         raise UsageError(f"--hkv {hkv} does not divide --hq {hq}. Query heads must split evenly.\nTry --hkv {choice}.")
     layers = count("--layers", options.layers, 32, MOST_LAYERS)
-    name = dtype("--dtype", options.dtype) or "f16"
+    asked = dtype("--dtype", options.dtype)
+    name = asked if asked in OF_MODELS else "f16"  # a cache in fp8 is not what an engine would take by itself
     return Heads(hq, hkv, count("--head-dim", options.head_dim, 128), layers, name)
 
 
@@ -153,6 +103,7 @@ def settings(options: Options) -> Settings:
         pp=count("--pp", options.pp, most=65536),
         dp=count("--dp", options.dp, most=10**9),
         dcp=count("--dcp", options.dcp, most=65536),
+        pcp=count("--pcp", options.pcp, most=65536),
         ep=options.ep,
         prefix_shared=0 if options.prefix_shared in (None, "0") else count("--prefix-shared", options.prefix_shared),
         options=engine_settings(options),
@@ -193,63 +144,22 @@ def loadable(options: Options) -> str:
     """What an engine is to load: the folder of the config if it loads those, else a name to fill in."""
     assert options.emit is not None
     server = servers()[options.emit]
-    if not server.loads_folders:
-        return server.loads
-    named = options.config or options.model or "-"
+    return to_load(options.config or options.model or "-", server.loads, server.loads_folders)
+
+
+def to_load(named: str, otherwise: str, folders: bool = True) -> str:
+    """What loads `named`: its name on the hub, its folder if `folders` are loaded; `otherwise` where there is none."""
+    if not folders:
+        return otherwise
     if (on_hub := hub_name(named)) is not None and not Path(named).exists():
-        return server.loads if on_hub.file or "/" not in on_hub.repo else on_hub.repo
+        return otherwise if on_hub.file or "/" not in on_hub.repo else on_hub.repo
     path = Path(named)
     folder = path if path.is_dir() else path.parent if path.name == "config.json" else None
-    return server.loads if folder is None or not str(folder).isprintable() else str(folder)
+    return otherwise if folder is None or not str(folder).isprintable() else str(folder)
 
 
-def engine(options: Options) -> str:
-    """Whose memory to count; `--emit` counts what the engine it writes for allocates."""
-    asked_for = options.engine or "logical"
-    if options.emit is None or asked_for == options.emit:
-        return asked_for
-    if asked_for != "logical":
-        raise UsageError(f"--engine {asked_for} and --emit {options.emit} are different engines")
-    return options.emit
-
-
-def engine_settings(options: Options) -> dict[str, Any]:
-    """Settings of the engine, by its own names, from `--setting name=value` and `--page`."""
-    offered = ENGINES[engine(options)].options
-    found: dict[str, Any] = {}
-    for text in options.setting or []:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        name = name.replace("-", "_")
-        if name not in offered or not equals:
-            known = ", ".join(offered) or "none"
-            raise UsageError(f"--setting {text!r}: write NAME=VALUE. Settings of {engine(options)}: {known}.")
-        found[name] = setting_value(text, value.lower(), offered[name].type)
-    if options.page is not None:
-        if "block_size" not in offered:
-            raise UsageError(f"--page: {engine(options)} has no pages")
-        found["block_size"] = count("--page", options.page, most=2**30)
-    return found
-
-
-def known_settings() -> str:
-    """Every setting of every engine and what it is unless set, as a block of the help, 78 columns wide."""
-    lines = []
-    for engine in ENGINES.values():
-        lines += [f"  {engine.name}"] if engine.options else []
-        for name, option in engine.options.items():
-            setting, texts = f"{name}={str(option.default).lower()}", wrap(option.says, 44)
-            beside = texts.pop(0) if len(setting) <= 29 else ""
-            lines.append(f"    {setting:<29} {beside}".rstrip())
-            lines += [" " * 34 + text for text in texts]
-    return "\n".join(lines)
-
-
-def setting_value(text: str, value: str, kind: type) -> bool | int | str:
-    """`value` as the type of the setting."""
-    if kind is bool:
-        if value not in ("true", "yes", "on", "1", "false", "no", "off", "0"):
-            raise UsageError(f"--setting {text!r}: true or false")
-        return value in ("true", "yes", "on", "1")
-    if kind is str:
-        return value
-    return 0 if value == "0" else count(f"--setting {text!r}", value)
+def drafter(options: Options, settings: Settings) -> Drafter | None:
+    """The model that drafts, as an engine is told of it."""
+    if options.draft is None or settings.draft is None:
+        return None
+    return Drafter(to_load(options.draft, "DRAFT"), method_of(settings.draft.config) or "draft_model")

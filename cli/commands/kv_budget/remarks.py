@@ -42,10 +42,10 @@ def context(tokens: int, batch: int) -> str:
 def remarks(page: Page, answer: Answer, bandwidth: int, said: Said) -> list[Line]:
     """All that follows the sizes: what belongs to the answer, then what was asked for, then what must be known."""
     lines = [*per_rank(page, answer), *fits(page, answer)]
-    if said.quiet:
-        return lines
     if said.timed or said.verbose:
         lines += decode_step(page, answer, bandwidth)
+    if said.quiet:
+        return lines
     if said.verbose:
         lines += other_types(page, answer)
     return [*lines, *notes(page, answer.main.notes if said.verbose else answer.main.warnings)]
@@ -77,7 +77,7 @@ def per_rank(page: Page, answer: Answer) -> list[Line]:
     if settings.n_ranks == 1:
         return []
     split = f"tp {settings.tp} × pp {settings.pp} × dp {settings.dp}"
-    split += f", dcp {settings.dcp}" if settings.dcp > 1 else ""
+    split += f", dcp {settings.dcp}" if settings.dcp > 1 else f" × pcp {settings.pcp}" if settings.pcp > 1 else ""
     pieces = [f"{short_bytes(budget.per_rank.bytes)} on the fullest,"]
     pieces.append(f"{short_bytes(budget.bytes_total)} on all {settings.n_ranks:,} ({split})")
     return page.flow(label("per rank"), pieces, gap=1)

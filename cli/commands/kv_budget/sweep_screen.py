@@ -38,6 +38,8 @@ def sweep_screen(page: Page, curves: Sequence[Curve], log: bool, budget: int | N
     for i, curve in enumerate(curves):
         under = [marks[j] for j in same_as(curves, i)]
         lines += _legend(page, (marks[i], STYLES[i]), curve, widest if page.width >= widest + 40 else 0, under, of)
+    for text in dict.fromkeys(curve.constant_says for curve in curves if curve.constant_says):
+        lines += page.flow("  ", [text], style="dim", gap=1)
     return [*lines, *(page.flow("- ", [f"{of.across} {of.say(budget)}"]) if budget is not None else [])]
 
 

@@ -10,19 +10,23 @@ from glasscli.cache.choice_text import parse_choice
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.console import Color
 from glasscli.cli.interrupts import tidy_end
-from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, argument, option
+from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, Verbose, argument, option
 from glasscli.errors import UsageError
 from glasscli.quality.by import By, check_parts
 from glasscli.units import parse_count, show
 
+UNNAMED = "f16"  # what a token takes beside f16 is then the share of what is kept
 EPILOG = """\
 Every cache reads the same text; its predictions are compared with those of the
 full cache in float32. A chunk stays in one document (a line <|endoftext|> ends
 one), and its second half is scored. A query sees what the cache of a decoder
-that goes token by token holds right after that query's token came.
+that goes token by token holds right after that query's token came. Queries are
+exact; llama.cpp rounds them to 8 bits where keys are packed, so q8_0 costs
+slightly more there.
 
 \b
-A cache is a format, a rule for tokens, merged heads, or several of these:
+A cache is a format, a rule for tokens, merged heads, or several of these; what
+names no format is kept in f16, as in other engines (with --cache: in f32):
   q8_0              f32 f16 bf16 fp8_e4m3 fp8_e5m2 q8_0 q5_1 q5_0 q4_1 q4_0
                     kivi4 kivi2; k=q8_0,v=q4_0 keys and values apart
   q4_0,norot        without llama.cpp's rotation (head widths of 64, 128, ...)
@@ -32,10 +36,11 @@ A cache is a format, a rule for tokens, merged heads, or several of these:
   kv-heads=1        neighbouring KV heads merged by their mean, not retrained
 
 \b
-Δ     what a token costs more, in nats, ± its standard error over chunks
-KLD   Σ p ln(p/q) of a position, p the full cache's: mean, 99th percentile
-copy  share of 64 random tokens at the beginning of a chunk that are foreseen
-      when they come again at its end
+Columns:
+  Δ     what a token costs more, in nats, ± its standard error over chunks
+  KLD   Σ p ln(p/q) of a position, p the full cache's: mean, 99th percentile
+  copy  share of 64 random tokens at the beginning of a chunk that are foreseen
+        when they come again at its end
 
 \b
 Examples:
@@ -87,6 +92,7 @@ class Options:
     model: ModelDir = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     @property
     def limit(self) -> float | None:
@@ -104,17 +110,20 @@ class Options:
     @property
     def context(self) -> int | None:
         """Tokens of a chunk, if they were given."""
-        return None if self.ctx is None else parse_count(self.ctx)
+        return _count("--ctx", self.ctx, "a number of tokens")
 
     @property
     def n_chunks(self) -> int | None:
         """How many chunks, if that was given."""
-        return None if self.chunks is None else parse_count(self.chunks, "a number of chunks")
+        return _count("--chunks", self.chunks, "a number of chunks")
 
     @property
     def choices(self) -> list[CacheChoice] | None:
         """The caches that were named, each once."""
-        return list(dict.fromkeys(map(parse_choice, self.spec))) if self.spec else None
+        try:
+            return list(dict.fromkeys(parse_choice(text, UNNAMED) for text in self.spec)) if self.spec else None
+        except UsageError as error:
+            raise UsageError(f"--spec{str(error).removeprefix('cache')}") from None
 
     def check(self) -> None:
         """Refuse what makes no sense before anything is loaded.
@@ -132,6 +141,13 @@ class Options:
         for choice in self.choices or ():
             if self.by is not None:
                 check_parts(choice, self.by)
+
+
+def _count(name: str, text: str | None, what: str) -> int | None:
+    try:
+        return None if text is None else parse_count(text, what)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from None
 
 
 def run(options: Options) -> int:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from glasscli.cli.console import Color
-from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, argument, option
+from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, Verbose, argument, option
 from glasscli.errors import UsageError
 
 
@@ -35,6 +35,7 @@ class Options:
     ablate: Ablate = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     def check(self) -> None:
         """Refuse options that contradict each other.

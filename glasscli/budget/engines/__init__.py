@@ -12,6 +12,7 @@ from glasscli.budget.engines.tensorrt_llm import TensorRtLlm
 from glasscli.budget.engines.transformers import Transformers
 from glasscli.budget.engines.vllm import Vllm
 from glasscli.errors import UsageError
+from glasscli.likeness import did_you_mean
 
 ENGINES: dict[str, type[Engine]] = {}  # by name, in the order that help and messages list them
 
@@ -30,7 +31,8 @@ def register(engine: type[Engine]) -> None:
 def engine_named(name: str) -> type[Engine]:
     """The engine called `name`. Raises UsageError, which lists those there are."""
     if name not in ENGINES:
-        raise UsageError(f"there is no engine {name!r}; there are {', '.join(ENGINES)}")
+        hint = did_you_mean(name, ENGINES) or f"There are {', '.join(ENGINES)}."
+        raise UsageError(f"there is no engine {name[:40]!r}. {hint}")
     return ENGINES[name]
 
 

@@ -17,6 +17,7 @@ from glasscli.errors import ConfigError
 from glasscli.specs.cache_spec import CacheSpec, Tensor
 
 if TYPE_CHECKING:
+    from glasscli.budget.drafting import Drafter
     from glasscli.budget.questions import Settings
     from glasscli.budget.request import Request
 
@@ -52,8 +53,14 @@ class Dtypes:
         raise AssertionError(f"no dtype is chosen for the role {tensor.role!r}")
 
     def row(self, tensor: Tensor) -> int:
-        """Bytes of one row of `tensor`."""
-        return row_bytes(self.of(tensor), tensor.width // tensor.heads, tensor.heads)
+        """Bytes of one row of `tensor`. Raises ConfigError for a dtype that packs rows of several tokens together."""
+        dtype = dtype_named(self.of(tensor))
+        if dtype.group > 1:
+            raise ConfigError(
+                f"{dtype.name} packs {dtype.group} tokens together: it is for the keys and values of layers that keep "
+                "every token, and for nothing else"
+            )
+        return row_bytes(dtype.name, tensor.width // tensor.heads, tensor.heads)
 
 
 class Engine(ABC):
@@ -68,6 +75,7 @@ class Engine(ABC):
         other_dtypes: what else it could keep keys and values in, for comparison.
         strict: settings under which it decides whether something fits, where it counts more then.
         spread: how it splits a model over devices where nobody says how: tensor-parallel ranks, pipeline stages.
+        pool_words: how it logs the tokens that its pool holds, `{}` for how many; empty where it doesn't, or by blocks.
         splits_contexts: whether ranks can each keep a part of a sequence's tokens.
         dtypes: what it keeps this request in.
     """
@@ -78,6 +86,7 @@ class Engine(ABC):
     other_dtypes: ClassVar[tuple[str, ...]]
     strict: ClassVar[Mapping[str, Any]] = {}
     splits_contexts: ClassVar[bool] = False
+    pool_words: ClassVar[str] = ""
     spread: ClassVar[Literal["tp", "pp"]] = "tp"
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
@@ -112,9 +121,20 @@ class Engine(ABC):
         """What must be known of the engine to read the numbers right, a line each."""
         return ()
 
+    def constant_says(self) -> str:
+        """What it keeps for every sequence however long, on account of a dtype, in words; empty for most."""
+        return ""
+
     def places(self, counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
         """How many layers of each part a stage sets aside room for: as many as there are, unless it groups them."""
         return counts
+
+    def pooled(self, counts: Mapping[CacheSpec, int], tokens: int, sequences: int) -> int | None:
+        """Bytes that `sequences` take of a stage's pool in whole, where that is more than its layers write to.
+
+        None where it is the sum of what they hold.
+        """
+        return None
 
     def kept_empty(self, counts: Mapping[CacheSpec, int]) -> int:
         """Bytes of a stage's pool that no request gets, given its layers of each part."""
@@ -135,13 +155,14 @@ class Server(Engine):
 
     `loads` is what it is given to load where the user names nothing; `loads_folders`: it may be a config's folder;
     `too_long`: what it does with a context that the model was not made for, as a sentence; `takes_a_share`: whether it
-    can be told what share of a device is its.
+    can be told what share of a device is its; `takes_a_drafter`: whether it can be told of a model that drafts.
     """
 
     loads: ClassVar[str]
     loads_folders: ClassVar[bool]
     too_long: ClassVar[str] = ""
     takes_a_share: ClassVar[bool] = False
+    takes_a_drafter: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
@@ -170,7 +191,8 @@ class Served(NamedTuple):
 
     `model` is what is to be loaded; `model_dtype` the cache's dtype when nobody says one, empty where the checkpoint
     fixes another; `available` the bytes for the cache on one rank, if they are fixed; `roles` those of the tensors that
-    the plan keeps; `utilization` the engine's share of a device, if that is fixed.
+    the plan keeps; `utilization` the engine's share of a device, if that is fixed. `drafts_itself`: whether the model
+    has layers that draft; `drafter` is the model that drafts for it.
     """
 
     settings: "Settings"
@@ -181,6 +203,8 @@ class Served(NamedTuple):
     available: int | None = None
     roles: frozenset[str] = frozenset()
     utilization: Fraction | None = None
+    drafts_itself: bool = False
+    drafter: "Drafter | None" = None
 
 
 class Capacity(NamedTuple):

@@ -9,8 +9,8 @@ from glasscli.errors import UsageError
 class Option(NamedTuple):
     """One setting of an engine: its type, what the engine does when nobody sets it, and one line of help.
 
-    A number is at least `least`, a word one of `choices`. `flag` gives the words that tell the engine's command
-    line of a value; None: that command line can't be told.
+    A number is at least `least` and a multiple of `step`, a word one of `choices`. `flag` gives the words that tell
+    the engine's command line of a value; None: that command line can't be told.
     """
 
     type: type
@@ -19,6 +19,7 @@ class Option(NamedTuple):
     least: int = 1
     choices: tuple[str, ...] = ()
     flag: Callable[[Any], list[str]] | None = None
+    step: int = 1
 
     def check(self, name: str, value: Any) -> None:
         """Raises UsageError if `value` is none that `name` can have."""
@@ -27,6 +28,8 @@ class Option(NamedTuple):
             raise UsageError(f"{name} is {value!r}; it is {expected}")
         if isinstance(value, int) and self.type is int and value < self.least:
             raise UsageError(f"{name} is {value}; it is at least {self.least}")
+        if isinstance(value, int) and self.type is int and value % self.step:
+            raise UsageError(f"{name} is {value}; it is a multiple of {self.step}")
         if self.choices and value not in self.choices:
             raise UsageError(f"{name} is {value!r}; known are {' and '.join(self.choices)}")
 

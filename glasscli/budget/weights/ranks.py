@@ -26,6 +26,7 @@ LAST = ("model.norm", "lm_head")
 class Split:
     """How a model is split: tensor-parallel ranks, pipeline stages, replicas; `ep`: experts spread whole.
 
+    `pcp` ranks share the work on a prompt: the experts are split over them, too.
     `pp_layers` gives the layers of each stage where they are not split evenly.
     """
 
@@ -34,6 +35,7 @@ class Split:
     dp: int = 1
     ep: bool = False
     pp_layers: tuple[int, ...] | None = None
+    pcp: int = 1
 
 
 def stage_bytes(model: Stored, split: Split) -> tuple[int, ...]:
@@ -95,7 +97,7 @@ def shard_of(tensor: Weight, split: Split) -> tuple[int, int, int, int]:
     """Copies, and rows, columns and bias of each, that one tensor-parallel rank keeps of a tensor."""
     copies, ranks = tensor.copies, split.tp
     if tensor.copies > 1:
-        ranks = split.tp * split.dp
+        ranks = split.tp * split.dp * split.pcp
         if split.ep:
             copies, ranks = -(-tensor.copies // ranks), 1
     return (copies, *shard(tensor, ranks))

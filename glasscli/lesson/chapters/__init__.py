@@ -18,6 +18,7 @@ from glasscli.lesson.chapters import (
     vectors,
 )
 from glasscli.lesson.parts import Chapter
+from glasscli.likeness import did_you_mean
 
 SHORT = "The cat saw the dog. The cat"
 IT = "The animal didn't cross the street because it was too tired"
@@ -52,4 +53,5 @@ def find_chapter(name: str) -> int:
         return names.index(name)
     if name.isascii() and name.isdecimal() and 1 <= int(name[:4]) <= len(CHAPTERS):
         return int(name) - 1
-    raise UsageError(f"there is no chapter {name[:40]!r}. There are 1 to {len(CHAPTERS)}: {', '.join(names)}.")
+    hint = did_you_mean(name, names) or f"There are 1 to {len(CHAPTERS)}: {', '.join(names)}."
+    raise UsageError(f"there is no chapter {name[:40]!r}. {hint}")

@@ -14,14 +14,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from glasscli.budget.engines.engine import Dtypes, Held, Served, Server, choose_dtypes, refuse, rule_for, total, up
-from glasscli.budget.engines.llama_cpp import serve
+from glasscli.budget.engines.llama_cpp import compressed, serve
 from glasscli.budget.engines.words import state_dtypes
 from glasscli.dtypes import dtype_named
 from glasscli.errors import ConfigError, UsageError
 from glasscli.specs.attention_specs import (
     CacheSpec,
     ChunkedAttention,
+    CompressedAttention,
     FullAttention,
+    IndexKeys,
     LatentAttention,
     SlidingAttention,
     each_part,
@@ -45,8 +47,9 @@ WIDENED = frozenset(
     {"mistral", "mistral3", "ministral", "ministral3", "mixtral", "starcoder2", "phi3", "phimoe", "phi4mm"}
     | {"qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl", "qwen3", "qwen3_moe"}
 )
-# Where each class of spec is kept: in cells of the main cache, of the smaller one for windows, or as a state.
-MAIN, WINDOWS, RECURRENT = "main", "windows", "recurrent"
+# Where each class of spec is kept: in cells of the main cache, of the smaller one for windows, as a state, or in caches
+# of its own.
+MAIN, WINDOWS, RECURRENT, COMPRESSED = "main", "windows", "recurrent", "compressed"
 RULES: Mapping[type[CacheSpec], str] = {
     FullAttention: MAIN,
     LatentAttention: MAIN,
@@ -57,6 +60,7 @@ RULES: Mapping[type[CacheSpec], str] = {
     Mamba2: RECURRENT,
     DeltaNet: RECURRENT,
     KDA: RECURRENT,
+    CompressedAttention: COMPRESSED,
 }
 
 
@@ -81,10 +85,16 @@ class LlamaCpp(Server):
             raise ConfigError("llama.cpp shares a prefix only in a unified cache", "kv_unified")
         super().__init__(request, parts)
         self.keeps_windows = self.windows_kept()
+        index = next((part for part in parts if isinstance(part, IndexKeys)), None)
+        if index is not None:
+            why = "whether it sets aside values beside the keys of an index is not known; vllm's rule and logical's are"
+            raise refuse(self.title, request, index, why)
         self.rules = {part: rule_for(RULES, part, self.title, request) for part in parts}
         for part in parts:
             if isinstance(part, LatentAttention) and part.size is not None:
                 raise refuse(self.title, request, part, "how it keeps a window of latents is not known")
+            if isinstance(part, CompressedAttention) and part.ratio not in compressed.RATIOS:
+                raise refuse(self.title, request, part, "it compresses 4 or 128 tokens to a row")
 
     def choose_dtypes(self) -> Dtypes:
         """f16 unless asked for otherwise, whatever the model's dtype; states always f32."""
@@ -128,6 +138,11 @@ class LlamaCpp(Server):
             held = {tensor.role: tensor.rows * self.dtypes.row(tensor) for tensor in part.tensors(1)}
             return {role: size * copies for role, size in held.items()}
         cells = self.cells(tokens, sequences, n_seq)
+        if isinstance(part, CompressedAttention):
+            window = cells if self.request.option("swa_full") else part.size + self.request.option("n_ubatch")
+            held = compressed.rows(part, cells, min(cells, up(window, self.span)), self.dtypes)
+            states = compressed.states(part) * (1 + self.request.option("n_rs_seq"))
+            return {role: n_seq * size for role, size in (held | ({"state": states} if states else {})).items()}
         if rule == WINDOWS and self.keeps_windows and part.window is not None:
             cells = self.window_cells(part.window, cells, n_seq)
         rows = cells * (1 if self.unified else n_seq)
@@ -166,7 +181,12 @@ class LlamaCpp(Server):
         n_seq = self.sequences(batch)
         cells = self.cells(tokens, batch, n_seq)
         said = []
-        if any(rule != RECURRENT for rule in self.rules.values()):
+        if COMPRESSED in self.rules.values():
+            said.append(
+                f"llama.cpp: {n_seq} stream{'s' * (n_seq != 1)} of {cells:,} cells, compressed rows padded to 256; "
+                "what waits to be compressed in f32"
+            )
+        elif any(rule != RECURRENT for rule in self.rules.values()):
             streams = "one stream for all sequences" if self.unified else f"{n_seq} streams"
             said.append(f"llama.cpp: {cells:,} cells (padded to {self.span}), {streams}")
         said.extend(self.window_notes(cells, n_seq))
@@ -199,7 +219,7 @@ class LlamaCpp(Server):
     def window_notes(self, cells: int, n_seq: int) -> list[str]:
         """What happens to sliding layers, in a line."""
         windows = sorted({part.window for part in self.parts if part.window is not None})
-        if not windows:
+        if not windows or COMPRESSED in self.rules.values():
             return []
         if not self.keeps_windows:
             return [f"llama.cpp gives the sliding layers of {self.request.layout.model_type} the full context"]

@@ -10,6 +10,7 @@ state pages; page sizes of 528, 544, 784 and 1568 tokens that it logged for Qwen
 reproduced by the tests.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -29,19 +30,20 @@ from glasscli.budget.engines.engine import (
     total,
     up,
 )
-from glasscli.budget.engines.vllm import contexts, groups, serve, states, versions
+from glasscli.budget.engines.vllm import compressed, contexts, groups, serve, states, versions
 from glasscli.budget.engines.vllm.rules import EVERYTHING, IN_FLOAT32, PAGES, STATES, Ask, Pages, encoder
 from glasscli.budget.engines.words import state_dtypes
 from glasscli.dtypes import dtype_named
 from glasscli.errors import ConfigError
-from glasscli.specs.attention_specs import CacheSpec, FullAttention, LatentAttention
+from glasscli.specs.attention_specs import CacheSpec, CompressedAttention, FullAttention, IndexKeys, LatentAttention
 
 if TYPE_CHECKING:
     from glasscli.budget.request import Request
 
 CACHE_DTYPES = ("f32", "f16", "bf16", "fp8", "fp8_ds_mla", "fp8_per_token_head", "int8_per_token_head", "nvfp4")
 HEADS_ONLY = ("fp8_per_token_head", "int8_per_token_head", "nvfp4")  # refused beside latent attention
-PLAIN_BLOCK, LATENT_BLOCK = 16, 64  # the smallest pages that FlashAttention and the MLA kernels work on
+# The smallest pages that FlashAttention, the MLA kernels and those of MiniMax M3's index work on.
+PLAIN_BLOCK, LATENT_BLOCK, INDEX_BLOCK = 16, 64, 128
 
 
 class Vllm(Server, Paged):
@@ -57,6 +59,7 @@ class Vllm(Server, Paged):
     strict: ClassVar[Mapping[str, Any]] = {"pad_groups": True}
     splits_contexts = True
     takes_a_share = True
+    takes_a_drafter = True
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         self.latents = tuple(part for part in parts if isinstance(part, LatentAttention))
@@ -65,15 +68,20 @@ class Vllm(Server, Paged):
         self.rules = versions.rules_of(request.option("version"))
         super().__init__(request, parts)
         self.step = int(request.option("max_num_batched_tokens")) * self.steps_under_way
-        for part in parts:
+        self.compressed = compressed.all_of(request, parts)
+        for part in () if self.compressed else parts:
             rule_for(EVERYTHING, part, self.title, request)
-        for part in self.latents:
-            if part.size is not None:
+        for part in parts:
+            if isinstance(part, LatentAttention) and part.size is not None:
                 raise refuse(self.title, request, part, "how it keeps a window of latents is not known")
+            if isinstance(part, IndexKeys) and part.n_positions:
+                raise refuse(self.title, request, part, "how it keeps positions beside index keys is not known")
         self.states = tuple(part for part in parts if is_state(part))
         self.pages = self.lay_out()
-        if self.request.dcp > 1:
+        if request.dcp > 1:
             contexts.check(request, parts, self.title)
+        if request.pcp > 1:
+            contexts.check_prompts(request, self.edition, self.rules.ahead)
 
     @property
     def share(self) -> Fraction:
@@ -100,12 +108,18 @@ class Vllm(Server, Paged):
             raise ConfigError(f"vLLM keeps keys and values in one dtype, not {k} and {request.v_dtype}", "v_dtype")
         if k not in CACHE_DTYPES:
             raise ConfigError(f"vLLM has no {k} cache; it has {', '.join(CACHE_DTYPES)}", "k_dtype")
+        if any(isinstance(part, CompressedAttention) for part in self.parts):
+            if k not in ("fp8", "fp8_ds_mla") and (request.k_dtype or request.v_dtype):
+                raise ConfigError(f"vLLM: what compressed rows take in {k} is not known; in fp8 it is", "k_dtype")
+            return replace(base, k="fp8", v="fp8", index="fp8_block128")
         if k in HEADS_ONLY and self.latents and not self.expanded:
             raise ConfigError(f"vLLM has no {k} cache for latent attention (MLA); it has fp8 or the model's", "k_dtype")
         if k == "fp8" and any(part.index_dim for part in self.latents):
             k = "fp8_ds_mla"
         state = request.state_dtype or request.layout.state_dtype_hint or base.model
-        return replace(base, k=k, v=k, index="fp8_block128", conv=base.model, state=dtype_named(state).name)
+        # MiniMax M3's index keys are bfloat16 whatever the cache is (`indexer_kv_dtype`).
+        index = "bf16" if any(isinstance(part, IndexKeys) for part in self.parts) else "fp8_block128"
+        return replace(base, k=k, v=k, index=index, conv=base.model, state=dtype_named(state).name)
 
     def row(self, part: CacheSpec) -> Held:
         """Bytes of one token in one layer, by role."""
@@ -129,7 +143,10 @@ class Vllm(Server, Paged):
 
     def lay_out(self) -> Pages:
         """The pages of every part: one size in bytes wherever kinds differ."""
+        if self.compressed:
+            return Pages(dict.fromkeys(self.parts, compressed.BLOCK), None)
         smallest = LATENT_BLOCK if self.latents and not self.expanded else PLAIN_BLOCK
+        smallest = INDEX_BLOCK if any(isinstance(part, IndexKeys) for part in self.parts) else smallest
         block = self.request.options.get("block_size") or smallest
         row = {part: total(self.row(part)) for part in self.parts if not is_state(part)}
         if self.states and row:
@@ -158,7 +175,23 @@ class Vllm(Server, Paged):
         block = max(block, up(-(-state // per_token), step))
         return Pages(dict.fromkeys(row, block), block * per_token)
 
+    def pool(self, counts: Mapping[CacheSpec, int]) -> compressed.Pool:
+        """The blocks of DeepSeek V4's layers, `counts` of each kind."""
+        return compressed.Pool({part: n for part, n in counts.items() if isinstance(part, CompressedAttention)})
+
+    def pooled(self, counts: Mapping[CacheSpec, int], tokens: int, sequences: int) -> int | None:
+        if not self.compressed or not counts:
+            return None
+        pool = self.pool(counts)
+        return pool.block_bytes * pool.blocks(tokens, self.step) * sequences if tokens else 0
+
     def hold(self, part: CacheSpec, tokens: int, sequences: int) -> Held:
+        if self.compressed and isinstance(part, CompressedAttention):
+            if not tokens:
+                return {}
+            pool = self.pool(Counter(self.parts))
+            own = compressed.held(part, tokens, self.step, pool.page)
+            return {role: size * sequences for role, size in own.items()}
         if is_state(part):
             return self.hold_state(part, tokens, sequences)
         block = self.pages.tokens[part]
@@ -168,6 +201,11 @@ class Vllm(Server, Paged):
         pages, shared = PAGES[type(part)](part, ask, block)
         rows = (shared + sequences * (pages - shared)) * block
         return {role: rows * size for role, size in self.row(part).items()}
+
+    def warnings(self) -> tuple[str, ...]:
+        pcp = self.request.pcp
+        said = f"pcp {pcp}: {pcp} ranks share the work on a prompt and each keeps all of the cache; dcp would divide it"
+        return (said,) if pcp > 1 else ()
 
     @property
     def keeps_states(self) -> bool:
@@ -194,7 +232,15 @@ class Vllm(Server, Paged):
     def notes(self) -> tuple[str, ...]:
         said = []
         blocks = sorted(set(self.pages.tokens.values()))
-        if blocks:
+        if self.compressed:
+            counts = Counter(part for part in self.request.layout.layers if part in self.parts)
+            pool = self.pool(counts)
+            of_one = pool.blocks(self.request.tokens, self.step)
+            said.append(
+                f"vLLM {self.edition} keeps all kinds of rows in blocks of {pool.block_bytes:,} B: a request takes "
+                f"{of_one:,} of them"
+            )
+        elif blocks:
             sizes = " and ".join(f"{size:,}" for size in blocks)
             said.append(f"vLLM pages of {sizes} tokens, by the rules of version {self.edition}")
         if self.pages.state_bytes is not None:
@@ -219,26 +265,32 @@ class Vllm(Server, Paged):
     @property
     def alike(self) -> bool:
         """Whether every layer keeps every token: then all are one group, as wide as each may be."""
-        return all(type(part) in (FullAttention, LatentAttention) for part in self.parts)
+        return all(type(part) in (FullAttention, LatentAttention, IndexKeys) for part in self.parts)
 
     def places(self, counts: Mapping[CacheSpec, int]) -> Mapping[CacheSpec, int]:
+        if self.compressed:
+            return counts
         return (
             groups.filled(counts, self.rules.near) if self.request.option("pad_groups") and not self.alike else counts
         )
 
     def idle(self, counts: Mapping[CacheSpec, int], size: Mapping[CacheSpec, int]) -> tuple[str, ...]:
-        full = self.alike or self.request.option("pad_groups")
+        full = self.alike or self.compressed or self.request.option("pad_groups")
         return () if full else groups.idle(counts, size, self.rules.near)
 
     def kept_empty(self, counts: Mapping[CacheSpec, int]) -> int:
         if not counts or not self.rules.empty:
             return 0
+        if self.compressed:
+            return self.rules.empty * self.pool(counts).block_bytes
         if self.alike:
             return self.rules.empty * sum(count * self.page_bytes(part) for part, count in counts.items())
         in_group = groups.group_size(counts.values(), self.rules.near)
         return self.rules.empty * in_group * max(self.page_bytes(part) for part in counts)
 
     def capacity(self, layers: Iterable[tuple[CacheSpec, int]], tokens: int, budget_bytes: int) -> Capacity:
+        if self.compressed:
+            return self.pool(dict(layers)).capacity(tokens, self.step, budget_bytes, self.rules.empty)
         sizes = [(count, self.page_bytes(part), total(self.hold(part, tokens, 1))) for part, count in layers]
         smallest = min(self.pages.tokens.values(), default=1) * self.request.dcp
         shared = groups.capacity_of_one if self.alike else groups.capacity

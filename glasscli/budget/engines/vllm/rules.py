@@ -12,6 +12,7 @@ from glasscli.specs.attention_specs import (
     ChunkedAttention,
     CrossAttention,
     FullAttention,
+    IndexKeys,
     LatentAttention,
     SlidingAttention,
 )
@@ -74,6 +75,7 @@ PAGES: Mapping[type[CacheSpec], Callable[[Any, Ask, int], tuple[int, int]]] = {
     SlidingAttention: window,
     ChunkedAttention: chunk,
     LatentAttention: every_token,
+    IndexKeys: every_token,
     CrossAttention: encoder,
 }
 # (part, drafted tokens) → the state that is kept

@@ -3,12 +3,11 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from glasscli.budget.engines.engine import Served
 from glasscli.budget.engines.option import BLOCK_SAYS, DRAFT, Option
 from glasscli.budget.engines.vllm.versions import NEWEST
-from glasscli.errors import ConfigError
+from glasscli.errors import ConfigError, UsageError
 
 
 def told_together(value: int) -> list[str]:
@@ -80,6 +79,7 @@ RANKS = (
     ("pipeline", "pp"),
     ("data", "dp"),
     ("decode-context", "dcp"),
+    ("prefill-context", "pcp"),
 )
 NAMES = {
     "f16": "float16",
@@ -112,15 +112,29 @@ def words(served: Served) -> list[str]:
             raise ConfigError(f"vLLM keeps no states in {settings.state_dtype}; it has f32 and f16", "state_dtype")
         said += ["--mamba-ssm-cache-dtype", STATE_NAMES[settings.state_dtype]]
     said += ["--enable-prefix-caching"] if settings.prefix_shared else []
-    said += speculation(settings.options)
+    said += speculation(served)
     said += ["--gpu-memory-utilization", f"{float(served.utilization):g}"] if served.utilization else []
     return said + (["--kv-cache-memory-bytes", f"{served.available}"] if served.available else [])
 
 
-def speculation(options: Mapping[str, Any]) -> list[str]:
-    """How it is told to draft with the model's own head (MTP): that is what draft layers are counted as."""
+def speculation(served: Served) -> list[str]:
+    """How it is told to draft: with the model that was named, else with layers of the model's own (MTP).
+
+    Raises UsageError where the model has none, and where nobody says how many tokens a drafting model drafts.
+    """
+    options, drafter = served.settings.options, served.drafter
     drafted, layers = options.get("num_speculative_tokens"), options.get("draft_layers")
+    if drafter is not None:
+        if not drafted:
+            raise UsageError("vLLM has to be told how many tokens are drafted at a time: num_speculative_tokens")
+        told = {"model": drafter.model, "method": drafter.method, "num_speculative_tokens": drafted}
+        return ["--speculative-config", json.dumps(told)]
     if not drafted and not layers:
         return []
+    if not served.drafts_itself:
+        raise UsageError(
+            "this model has no layers of its own that draft tokens (num_nextn_predict_layers or mtp_num_hidden_layers "
+            "in its config): a model that drafts for it has to be named"
+        )
     said = {"method": "mtp", **({"num_speculative_tokens": drafted} if drafted else {})}
     return ["--speculative-config", json.dumps(said)]

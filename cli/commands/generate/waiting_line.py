@@ -1,20 +1,22 @@
-"""How far several prompts are: a line on a terminal's stderr, from the second second on, gone when a text is shown."""
+"""How far texts are that can't be shown yet: a line on a terminal's stderr, from the second second on, then gone."""
 
 import sys
 import time
+from collections.abc import Sequence
 
 from glasscli.cli.console import is_terminal, width, write_raw_stderr
-from glasscli.generation.batch import Batch
+from glasscli.generation.loop import Generation
 
 PATIENCE, BREATH = 1.0, 0.1  # seconds: before the line is shown, between two of its states
 
 
-class PromptsLine:
-    """Tells how many prompts are done and how many tokens there are."""
+class WaitingLine:
+    """Tells how many texts are done and how many tokens there are."""
 
-    def __init__(self, batch: Batch, quiet: bool) -> None:
-        self._batch = batch
-        self._silent = quiet or not is_terminal(sys.stderr)
+    def __init__(self, runs: Sequence[Generation], noun: str, wanted: bool) -> None:
+        """`noun` is what several texts are called: prompts, samples."""
+        self._runs, self._noun = runs, noun
+        self._silent = not (wanted and is_terminal(sys.stderr))
         self._begun = self._last = time.monotonic()
         self._shown = self._n_tokens = 0
 
@@ -25,10 +27,10 @@ class PromptsLine:
         if self._silent or now - self._begun < PATIENCE or now - self._last < BREATH:
             return
         self._last = now
-        n_done = sum(run.finish_reason is not None for run in self._batch.runs)
-        line = f"{n_done:,} of {len(self._batch.runs):,} prompts done, {self._n_tokens:,} tokens"[
-            : None if self._n_tokens > 1 else -1
-        ]
+        line = f"{self._n_tokens:,} token{'s' * (self._n_tokens > 1)}"
+        if len(self._runs) > 1:
+            n_done = sum(run.finish_reason is not None for run in self._runs)
+            line = f"{n_done:,} of {len(self._runs):,} {self._noun} done, {line}"
         line = line[: width(sys.stderr) - 1]
         write_raw_stderr("\r" + line.ljust(self._shown))
         self._shown = len(line)

@@ -1,0 +1,131 @@
+"""What to say of a command line that can't be used: what was found, what was perhaps meant, what to type."""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, get_args
+
+from typer.models import ArgumentInfo
+
+from glasscli.cli.console import printable
+from glasscli.cli.other_names import OF_ONE_REPLICA, TEXTS, elsewhere
+from glasscli.errors import UsageError
+from glasscli.likeness import asked, did_you_mean, nearest
+from glasscli.units import show
+
+if TYPE_CHECKING:
+    from typer import BadParameter
+
+    from glasscli.cli.naming import Name, Read
+
+DASHES = "‐‑‒–—―−"  # what a page or an editor makes of hyphens
+NUMBERS = {"float": "a number", "int": "a whole number"}  # Typer's types
+LONGEST = 300  # characters of a command that is shown anew
+# What programs of other tools are called → the command that does it.
+COMMANDS_ELSEWHERE = {
+    "run": "generate", "complete": "generate", "chat": "generate --chat", "infer": "generate", "sample": "generate",
+    "perplexity": "score", "ppl": "score", "eval": "score", "encode": "tokenize", "tokens": "tokenize",
+    "heads": "dump-attn --heads", "attention": "dump-attn", "attn": "dump-attn", "trace": "dump-attn",
+    "memory": "kv-budget", "budget": "kv-budget", "fit": "kv-budget --gpu", "show": "info", "inspect": "info",
+    "learn": "lesson", "patch": "compare --patch", "diff": "compare", "logit-lens": "lens",
+}  # fmt: skip
+
+
+def unknown_command(name: str, commands: Sequence[str]) -> str:
+    """What to say of a command that does not exist."""
+    if name.startswith("-"):
+        return f"no option {printable(name)} in front of a command. Options follow it: glass COMMAND [OPTIONS]"
+    if name in COMMANDS_ELSEWHERE:
+        hint = f"Here it is glass {COMMANDS_ELSEWHERE[name]}"
+    else:
+        hint = did_you_mean(name, commands) or f"Commands: {', '.join(commands)}."
+    return f"no command {printable(name)!r}. {hint}"
+
+
+def unknown_option(typed: str, names: "Mapping[str, Name]") -> str:
+    """What to say of an option that there is not."""
+    said = f"no option {printable(typed)}."
+    if word := elsewhere(typed.replace("_", "-"), names.__contains__):
+        return f"{said} {word}"
+    if not re.fullmatch(r"--?[A-Za-z][\w-]*", typed) and "--prompt" in names:
+        return f"{said} A text that begins with a hyphen goes behind -p, or behind --"
+    near = [name if name in names[name].all_own else names[name].long or name for name in nearest(typed, names)]
+    return f"{said} {asked(list(dict.fromkeys(near))) or '--help lists those there are.'}"
+
+
+def bad_value(error: "BadParameter", read: "Read") -> str:
+    """What Typer found wrong with a value, under the name that was typed."""
+    param = error.param
+    if param is None:
+        return error.format_message()
+    typed, _, value = read.typed.get(param.name or "", ("", None, ""))
+    name = typed or (str(param.envvar) if param.envvar else max(param.opts, key=len))
+    choices = [str(getattr(choice, "value", choice)) for choice in getattr(param.type, "choices", ())]
+    if choices:
+        return f"{name}: {not_one_of(value, choices)}"
+    if (kind := NUMBERS.get(param.type.name)) is not None:
+        return f"{name}: {not_a_number(value, kind)}"
+    return f"{name}: {error.message}"
+
+
+def not_a_number(value: str, kind: str) -> str:
+    """What to say of a value that is none; a comma for a point is the usual slip."""
+    pointed = value.strip().replace(",", ".")
+    hint = f" With a point: {pointed}" if re.fullmatch(r"[+-]?\d*\.\d+", pointed) and "," in value else ""
+    return f"{show(value)} is not {kind}.{hint}"
+
+
+def not_one_of(value: str, choices: Iterable[str]) -> str:
+    """What to say of a word that is none of a few."""
+    known = list(choices)
+    hint = did_you_mean(value, known)
+    return f"{show(value)} is not one of {', '.join(known)}.{' ' if hint else ''}{hint}"
+
+
+def check(name: str, options: type, args: Sequence[str], read: "Read") -> None:
+    """Refuse more arguments than there are, and names that mean something else in this company.
+
+    Raises:
+        UsageError: what to type instead; of a text without quotes, the same with them.
+    """
+    for typed, named, value in read.typed.values():
+        ranks = read.typed.get("dp", ("", None, "1"))
+        if typed in OF_ONE_REPLICA and named.field == "batch" and ranks[2] != "1":
+            raise UsageError(
+                f"{typed} {value} is of one replica, and there are {ranks[0]} {ranks[2]}: --batch N for all of them"
+            )
+    infos = [info for _, info in (get_args(hint) for hint in options.__annotations__.values())]
+    arguments = [str(info.metavar) for info in infos if isinstance(info, ArgumentInfo)]
+    if len(read.loose) > len(arguments):
+        raise UsageError(too_many(name, arguments, args, read))
+
+
+def too_many(name: str, arguments: Sequence[str], args: Sequence[str], read: "Read") -> str:
+    """What to say of more arguments than a command has."""
+    word = read.loose[len(arguments)]
+    dashed = next((loose for loose in read.loose if loose[0:1] and loose[0] in DASHES), None)
+    if dashed is not None:
+        return f"{show(dashed)} begins with a dash, as pages print it. Hyphens: --{printable(dashed.lstrip(DASHES))}"
+    if not arguments:
+        hint = f" A model is named by -m: -m {quoted(word)}" if name in ("info", "kv-budget") else ""
+        return f"{name} takes no text; {show(word)} was found.{hint}"
+    if arguments[-1] not in TEXTS:
+        return f"{len(read.loose)} texts, where {len(arguments)} are expected. A text of several words goes in quotes"
+    first = len(arguments) - 1
+    text = " ".join(read.loose[first:])
+    words = [*args]
+    for place in reversed(read.places[first + 1 :]):
+        del words[place]
+    words[read.places[first]] = text
+    line = f"glass {name} {' '.join(map(quoted, words))}"
+    said = f"a text of several words goes in quotes, and {show(word)} stands outside"
+    return f"{said}\nTry: {line}" if len(line) <= LONGEST else said
+
+
+def quoted(word: str) -> str:
+    """A word as a shell reads it, in double quotes where that will do."""
+    plain = shlex.quote(word)
+    if plain == word or "!" in word:  # which an interactive shell replaces in double quotes
+        return plain
+    escaped = re.sub(r'(["$`\\])', r"\\\1", word)
+    return f'"{escaped}"'
