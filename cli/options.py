@@ -113,6 +113,9 @@ Ablate = Annotated[
         metavar="PARTS",
     ),
 ]
+TextFile = Annotated[
+    str | None, option("-f --file", "Read the text from a file instead; - is stdin.", Group.text, metavar="FILE")
+]
 Special = Annotated[bool, option("--special", "Read names like <|endoftext|> as special tokens.", Group.text)]
 Json = Annotated[bool, option("--json", "Print one JSON document and nothing else.", Group.output)]
 Csv = Annotated[bool, option("--csv", "One CSV table and nothing else.", Group.output)]
