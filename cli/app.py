@@ -90,8 +90,9 @@ def run(name: str, args: list[str]) -> int:
     import typer
 
     from glasscli.cli import misused
+    from glasscli.cli.console import telling
     from glasscli.cli.naming import Read, read_names
-    from glasscli.errors import GlassError
+    from glasscli.errors import GlassError, UsageError
 
     read = Read()
     try:
@@ -102,7 +103,12 @@ def run(name: str, args: list[str]) -> int:
         options = parser(name).main(read.args, prog_name=f"glass {name}", standalone_mode=False)
         if isinstance(options, int):  # what was asked for was help
             return options
-        code: int = command.run(read.completed(options))
+        options = read.completed(options)
+        quiet, verbose = getattr(options, "quiet", False), getattr(options, "verbose", False)
+        if quiet and verbose:
+            raise UsageError("--quiet and --verbose don't go together: choose one")
+        with telling(verbose):
+            code: int = command.run(options)
         return code
     except KeyboardInterrupt:
         return 130

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from glasscli.cli.console import detail
 from glasscli.errors import GlassError
 
 # Up to here (weights of about 50 million float32 numbers) one thread is as fast as several, and gives the same
@@ -25,7 +26,9 @@ def pin_threads(model: str | Path | None, quiet: bool = False) -> None:
         GlassError: there is no such model.
     """
     if model is not None and _weight_bytes(model, quiet) > SMALL_BYTES:
+        detail("matrix products: as many threads as the environment says")
         return
+    detail("matrix products: one thread")
     for variable in _VARIABLES:
         os.environ[variable] = "1"
 

@@ -5,7 +5,8 @@ Decoration follows the stream (`isatty`), the environment (`NO_COLOR`, `TERM`) a
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 
 from glasscli import TYPE_CHECKING
@@ -179,3 +180,28 @@ def note(text: str) -> None:
     """Say something beside the answer, on stderr. A closed or full stderr changes nothing."""
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
     write_stderr("glass: " + printable(text, keep="\n").encode(encoding, "backslashreplace").decode(encoding))
+
+
+_details: set[str] | None = None  # what was told of a run with -v; None in one without
+
+
+@contextmanager
+def telling(verbose: bool) -> Iterator[None]:
+    """A run of a command in which `detail` speaks, if `verbose`; at its end, how long it took."""
+    global _details
+    import time
+
+    begun = time.perf_counter()
+    _details = set() if verbose else None
+    try:
+        yield
+        detail(f"{time.perf_counter() - begun:.2f} s in all")
+    finally:
+        _details = None
+
+
+def detail(text: str) -> None:
+    """Say how the answer comes about, on stderr and once a run, if -v was given."""
+    if _details is not None and text not in _details:
+        _details.add(text)
+        note(text)

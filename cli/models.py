@@ -137,6 +137,7 @@ def model_path(
     path = locate(model, need, Bar(quiet), check or _check_runs)
     if isinstance(model, str) and model.startswith(PREFIX):
         _fetched[model, need] = path
+    console.detail(f"model: {path}")
     return path
 
 
@@ -144,7 +145,11 @@ def load(model: str | Path | None, *, quiet: bool = False, any_numbers: bool = F
     """A model ready to run, see `load_model`."""
     from glasscli.checkpoint.load import load_model
 
-    return load_model(model_path(model, quiet=quiet), progress=Bar(quiet), any_numbers=any_numbers)
+    path, begun = model_path(model, quiet=quiet), time.perf_counter()
+    loaded = load_model(path, progress=Bar(quiet), any_numbers=any_numbers)
+    facts = f"{loaded.config.architecture.class_name}, {format_bytes(loaded.checkpoint.weight_bytes())} of weights"
+    console.detail(f"{facts}, loaded in {time.perf_counter() - begun:.2f} s")
+    return loaded
 
 
 def _check_runs(folder: Path) -> None:

@@ -120,4 +120,7 @@ Special = Annotated[bool, option("--special", "Read names like <|endoftext|> as 
 Json = Annotated[bool, option("--json", "Print one JSON document and nothing else.", Group.output)]
 Csv = Annotated[bool, option("--csv", "One CSV table and nothing else.", Group.output)]
 ColorOption = Annotated[Color, option("--color", "When to colour.", Group.output)]
-Quiet = Annotated[bool, option("-q --quiet", "No footer, no notes, no hints.", Group.output)]
+Quiet = Annotated[bool, option("-q --quiet", "The answer alone: no footer, no notes, no hints.", Group.output)]
+Verbose = Annotated[
+    bool, option("-v --verbose", "All there is to say, and on stderr how the answer came about.", Group.output)
+]

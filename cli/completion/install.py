@@ -35,9 +35,9 @@ def run(args: Sequence[str]) -> str:
 def current_shell() -> str:
     """The shell that runs glass, else the user's own."""
     try:
-        import shellingham  # what Typer finds it with
+        from shellingham import detect_shell  # what Typer finds it with
 
-        return str(shellingham.detect_shell()[0])
+        return str(detect_shell()[0])
     except (ImportError, RuntimeError, OSError):
         return os.path.basename(os.environ.get("SHELL", ""))
 

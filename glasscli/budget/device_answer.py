@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from glasscli.budget.device_fit import DeviceFit, Load, Room, fit_in, fit_on
+from glasscli.budget.device_fit import DeviceFit, Load, Room, engine_title, fit_in, fit_on
 from glasscli.budget.device_search import devices_for
 from glasscli.budget.devices import Device
 from glasscli.budget.overhead import Overhead
@@ -104,6 +104,12 @@ def settled(
     Raises ConfigError (field `weights`) where not a single token has room; as `on_devices` for the rest.
     """
     found = on_devices(subject, settings, asked, weigh)
+    if not found.main.sure and (tokens_open or batch_open):
+        engine = engine_title(settings.engine)
+        raise UsageError(
+            f"what {engine} takes of a device besides is not known: to say how long and how many surely fit, that "
+            "overhead has to be given"
+        )
     least, most = found.main.least.fit, found.main.most.fit
     if most.max_tokens == 0:
         raise ConfigError(f"{subject.name} has no room for a single token; there is no plan to tell", "weights")

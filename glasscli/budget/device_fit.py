@@ -5,12 +5,13 @@ is left to the cache. What else it needs is a range, so what is left is one too,
 other. For a paged engine the answer is in its own words: the size of the cache in tokens and the maximum concurrency.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
 from glasscli.budget.devices import Device
-from glasscli.budget.engines.engine import Capacity, Paged
+from glasscli.budget.engines import ENGINES
+from glasscli.budget.engines.engine import STATE_ROLES, Capacity, Paged
 from glasscli.budget.fit import Fit, fit
 from glasscli.budget.overhead import Overhead, overhead
 from glasscli.budget.request import Request
@@ -20,6 +21,7 @@ from glasscli.budget.weights.loaded import loaded_bytes
 from glasscli.budget.weights.ranks import TOWERS, Split, layers_of, stage_bytes
 from glasscli.budget.weights.stored import Stored
 from glasscli.errors import ConfigError, UsageError
+from glasscli.specs.cache_spec import CacheSpec
 
 
 class Load(NamedTuple):
@@ -38,13 +40,15 @@ class Load(NamedTuple):
 class Room:
     """What `pool` bytes on a device hold. `capacity` is a paged engine's own account, None for others.
 
-    `holds` says whether the request's batch fits, as the engine itself decides.
+    `holds` says whether the request's batch fits, as the engine itself decides. `tokens` are those of a pool that an
+    engine logs so, None for others and beside recurrent states, which share it.
     """
 
     pool: int
     fit: Fit
     capacity: Capacity | None
     holds: bool
+    tokens: int | None = None
 
     @property
     def concurrency(self) -> Fraction | None:
@@ -60,7 +64,8 @@ class DeviceFit:
         allowed: the engine's share of one device.
         load: what weights and rotary tables take of it on the fullest device; None where nobody asked.
         overhead: what else is taken, at least and at most; the source says by whose word.
-        least, most: what is left for the cache if the overhead is at its most, at its least.
+        least, most: what is left for the cache if the overhead is at its most, at its least; both the same, and no
+            more than an upper bound, where nobody knows the overhead.
     """
 
     device: Device | None
@@ -75,7 +80,14 @@ class DeviceFit:
     @property
     def fits(self) -> bool | None:
         """True or false where both ends of the range agree; None where it depends on the overhead."""
+        if not self.sure:
+            return None if self.most.holds else False
         return self.least.holds if self.least.holds == self.most.holds else None
+
+    @property
+    def sure(self) -> bool:
+        """Whether the overhead is known, if only as a range."""
+        return self.overhead is None or self.overhead.known
 
     @property
     def weight_bytes(self) -> int:
@@ -162,10 +174,16 @@ def fit_on(
         room = room_in(sizer, [available] * request.pp)
         return DeviceFit(device, n_devices, utilization, allowed, load, None, room, room)
     assert load is not None
-    taken = taken or overhead(request.engine, load.sees)
+    taken = taken or overhead(request.engine, engine_title(request.engine), load.sees)
     left = [allowed - weights - (load.rope or 0) for weights in load.weights]
-    least, most = (room_in(sizer, [pool - used for pool in left]) for used in (taken.most, taken.least))
+    ends = (taken.least if taken.most is None else taken.most, taken.least)
+    least, most = (room_in(sizer, [pool - used for pool in left]) for used in ends)
     return DeviceFit(device, n_devices, utilization, allowed, load, taken, least, most)
+
+
+def engine_title(name: str) -> str:
+    """How sentences call an engine; mathematics is none."""
+    return "an engine" if name == "logical" else ENGINES[name].title
 
 
 def fit_in(request: Request, available: int) -> DeviceFit:
@@ -180,10 +198,22 @@ def room_in(sizer: Sizer, pools: list[int]) -> Room:
     pool = max(0, min(pools))
     found = fit(request, pool)
     if not isinstance(sizer.engine, Paged) or not request.tokens:
-        return Room(pool, found, None, found.fits and min(pools) >= 0)
+        return Room(pool, found, None, found.fits and min(pools) >= 0, tokens_of(sizer, pool))
     own = tightest(sizer, [max(0, size) for size in pools])
     in_replica = -(-request.batch // request.dp)
     return Room(pool, found, own, own.holds(in_replica))
+
+
+def is_state(part: CacheSpec) -> bool:
+    """Whether a part keeps something that does not grow with the tokens, apart from a window."""
+    return any(tensor.role in STATE_ROLES for tensor in part.tensors(1, 1))
+
+
+def tokens_of(sizer: Sizer, pool: int) -> int | None:
+    """The tokens of a pool of so many bytes, where the engine logs them: all that one sequence could have."""
+    if not sizer.engine.pool_words or any(is_state(part) for part in sizer.shards.values()):
+        return None
+    return fit(replace(sizer.request, batch=sizer.request.dp, prefix_shared=0), pool).max_tokens
 
 
 def tightest(sizer: Sizer, pools: list[int]) -> Capacity:

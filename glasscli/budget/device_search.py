@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 
-from glasscli.budget.device_fit import DeviceFit, Load, fit_on
+from glasscli.budget.device_fit import DeviceFit, Load, engine_title, fit_on
 from glasscli.budget.devices import Device, devices
 from glasscli.budget.engines import ENGINES
+from glasscli.budget.overhead import ENGINES as MEASURED
 from glasscli.budget.overhead import Overhead
 from glasscli.budget.request import Request
 from glasscli.budget.sizer import Sizer
@@ -36,6 +37,11 @@ def devices_for(
     """
     if request.n_ranks > 1:
         raise UsageError("how many devices are needed can't be asked of a plan that says how many ranks there are")
+    if taken is None and request.engine not in MEASURED:
+        raise UsageError(
+            f"which devices would do depends on what {engine_title(request.engine)} takes of one besides, which is not "
+            "known here: that overhead has to be given"
+        )
     found: list[tuple[int, int, DeviceFit]] = []
     by_stages = ENGINES[request.engine].spread == "pp"
     loads: dict[int, Load | None] = {}

@@ -18,6 +18,7 @@ from glasscli.checkpoint.shards import INDEX, SINGLE, list_tensors, weight_files
 from glasscli.config.model_config import load_settings
 from glasscli.config.source import read_object
 from glasscli.config.writing import WritingDefaults
+from glasscli.errors import CheckpointError
 from glasscli.untrusted_files import model_folder
 
 if TYPE_CHECKING:
@@ -76,7 +77,10 @@ class HuggingFaceFolder(Checkpoint):
         return folder_templates(self.path, self._tokenizer_settings)
 
     def files(self) -> list[Path]:
-        weights = self.weight_files()
+        try:
+            weights = self.weight_files()
+        except CheckpointError:  # whatever is there all the same
+            weights = sorted(self.path.glob("*.safetensors"))
         index = [] if weights == [self.path / SINGLE] else [self.path / INDEX]
         before = [self.path / name for name in ("config.json", "generation_config.json")]
         after = [self.path / name for name in ("tokenizer.json", TOKENIZER_CONFIG, CHAT_TEMPLATE)]

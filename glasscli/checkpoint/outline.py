@@ -66,9 +66,8 @@ def read_outline(folder: str | Path, refusal: NotRunError | TensorTypeError) -> 
         notes.append(f"its layers are unknown: {error}")
     try:
         tensors = tuple(checkpoint.tensors())
-        files = tuple((path.name, path.stat().st_size) for path in checkpoint.files())
     except CheckpointError as error:
-        tensors, files = (), ()
+        tensors = ()
         notes.append(str(error))
     try:
         tokenizer = tokenizer_facts(checkpoint.tokenizer())
@@ -83,6 +82,6 @@ def read_outline(folder: str | Path, refusal: NotRunError | TensorTypeError) -> 
         layers=tuple(layers.items()),
         tensors=tensors,
         tokenizer=tokenizer,
-        files=files,
+        files=tuple((path.name, path.stat().st_size) for path in checkpoint.files()),
         notes=tuple(notes),
     )

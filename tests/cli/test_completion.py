@@ -27,7 +27,7 @@ from glasscli.lesson.chapters import CHAPTERS
 # What stands for values that no list can hold.
 OPEN = {
     "N", "N,…", "X", "T", "K", "P", "R", "S", "Q", "V", "Q,K", "A", "B", "TEXT", "TOKEN", "PARTS", "POSITION", "ROWS",
-    "RATE", "SHARE", "SIZE", "The,cat,…", "3.2,mlp1", "[PROMPT]", "[TEXT]",
+    "RATE", "SHARE", "SIZE", "F", "TOKEN=±X", "The,cat,…", "3.2,mlp1", "[PROMPT]", "[TEXT]",
 }  # fmt: skip
 
 

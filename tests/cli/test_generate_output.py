@@ -42,6 +42,23 @@ def test_the_ending_of_a_file_says_its_form(model: list[str], tmp_path: Path) ->
     assert (tmp_path / "b.csv").read_bytes() == (tmp_path / "a.csv").read_bytes()
 
 
+def test_a_dash_is_stdout(model: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert glass(*model, *ARGS, "-o", "-") == glass(*model, *ARGS)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_is_tinted_only_where_that_is_forced(model: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "out.txt"
+    code, shown = in_terminal(*model, *ARGS, "--show", "colour", "-o", str(file), columns=200)
+    assert code == 0
+    assert "no colour here" in shown
+    assert "surprise in bits" not in shown
+    assert "\x1b" not in file.read_text()
+    in_terminal(*model, *ARGS, "--show", "colour", "-o", str(file), "--color", "always", columns=200)
+    assert "\x1b" in file.read_text()
+
+
 def test_on_a_terminal_the_text_goes_to_the_file_alone(model: list[str], tmp_path: Path) -> None:
     file = tmp_path / "out.txt"
     code, shown = in_terminal(*model, *ARGS, "-o", str(file), "--color", "never", columns=200)

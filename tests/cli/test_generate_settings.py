@@ -59,3 +59,10 @@ def test_a_terminal_is_told_what_was_used(model: list[str], show: list[str]) -> 
     assert "1 token · stopped at f · seed 3 · 1 bias, frequency 0.5, presence 0.2, temp 0.8, top-p 0.95" in footer
     if show:
         assert "→ 1 bias → repeat off → frequency 0.5 → presence 0.2 → temp 0.8 →" in shown
+
+
+def test_the_settings_in_the_footer_are_broken_where_the_terminal_ends(model: list[str]) -> None:
+    options = ("--frequency-penalty", "0.5", "--presence-penalty", "0.2", "--logit-bias", "#70=1")
+    _, shown = in_terminal(*model, *ARGS, *options, "--color", "never", columns=40)
+    assert all(len(line) <= 40 for line in shown.splitlines())
+    assert "1 bias, frequency 0.5, presence 0.2," in shown

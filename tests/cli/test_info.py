@@ -210,6 +210,11 @@ def test_a_model_without_weights_or_rule_is_told_as_far_as_it_goes(tmp_path: Pat
     assert "\x1b" not in ran.out + ran.err
     assert "its layers are unknown" in ran.err
     assert "no weights" in ran.out
+    size = (tmp_path / "config.json").stat().st_size
+    assert f"config.json {size} B" in ran.out
+    (tmp_path / "part.safetensors").write_bytes(b"no header")
+    told = json.loads(glass("info", "-m", str(tmp_path), "--json").out)
+    assert [file["name"] for file in told["files"]] == ["config.json", "part.safetensors"]
 
 
 def test_a_fault_in_a_model_that_glass_runs_stays_an_error(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ class TestAnswers:
             assert text in all_of_it
         assert "decode step" in glass(*args, "--bandwidth", "1TB/s").out
         assert "by the rules of vLLM 0.29" in plain
-        assert "--quiet and --verbose don't go together" in glass(*args, "-q", "-v").err
+        assert "-q and -v don't go together" in glass(*args, "-q", "-v").err
 
     def test_what_must_be_known_is_said_unasked(self) -> None:
         out = glass("kv-budget", "--model", "llama-3.1-8b", "--ctx", "1m").out

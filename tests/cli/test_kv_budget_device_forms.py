@@ -67,7 +67,7 @@ class TestCompare:
 
     def test_a_refusal_names_its_model(self) -> None:
         ran = glass("kv-budget", "--compare", "llama-3.1-8b,qwen2.5-7b", "--gpu", "8xh100", "--ctx", "8k")
-        assert ran.code == 1
+        assert ran.code == 2
         assert ran.err.startswith("glass: qwen2.5-7b: tp 8 does not split 28 query heads evenly")
 
 
@@ -159,6 +159,13 @@ class TestEmit:
         strict = glass("kv-budget", *words, "--require-fit")
         assert (strict.code, "may not fit" in strict.err) == (1, True)
         assert strict.out == ran.out
+
+    def test_nothing_is_assumed_where_the_overhead_is_not_known(self) -> None:
+        words = (*LLAMA, "--gpu", "h100", "--emit", "sglang")
+        assert glass("kv-budget", *words).code == 2
+        said = glass("kv-budget", *words, "--ctx", "8k", "--users", "4")
+        assert "fits if SGLang takes no more than" in said.err
+        assert told(*words, "--overhead", "4GiB", "--ctx", "8k")["--max-running-requests"] == "60"
 
     def test_json_is_refused_beside_it(self) -> None:
         assert glass("kv-budget", *LLAMA, "--gpu", "h100", "--emit", "vllm", "--json").code == 2

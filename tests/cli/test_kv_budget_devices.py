@@ -248,3 +248,55 @@ def test_no_line_is_wider_than_the_terminal(columns: int) -> None:
     ):
         out = text_of(glass("kv-budget", *LLAMA, *words, columns=columns))
         assert all(len(line) <= columns for line in out.splitlines()), out
+
+
+class TestEnginesWithoutLogsOfTheirOverhead:
+    """What SGLang, TensorRT-LLM and mlx-lm take besides is not known: then there is an upper bound and no range."""
+
+    @pytest.mark.parametrize("engine", ["sglang", "tensorrt-llm", "mlx", "logical"])
+    def test_it_is_an_upper_bound(self, engine: str) -> None:
+        said = budget(*LLAMA, "--gpu", "h100", "--engine", engine, "--ctx", "8k")
+        device = said["device"]
+        left = device["allowed_bytes"] - device["weight_bytes"]
+        assert (said["fits"], device["overhead"]["most_bytes"]) == (None, None)
+        assert (said["at"][0]["least"], said["at"][0]["most"]["pool_bytes"]) == (None, left)
+        out = text_of(glass("kv-budget", *LLAMA, "--gpu", "h100", "--engine", engine, "--ctx", "8k"))
+        assert "fits if " in out
+        assert "side by side: at most 64" in out
+
+    def test_it_does_not_fit_where_even_that_does_not(self) -> None:
+        words = ("--gpu", "16GiB", "--engine", "sglang", "--ctx", "32k")
+        assert budget(*LLAMA, *words)["fits"] is False
+        assert glass("kv-budget", *LLAMA, *words, "--require-fit").code == 1
+
+    def test_given_it_is_as_sure_as_any(self) -> None:
+        said = budget(*LLAMA, "--gpu", "h100", "--engine", "sglang", "--ctx", "8k", "--overhead", "3GiB")
+        assert said["fits"] is True
+        assert said["at"][0]["least"] == said["at"][0]["most"]
+
+    def test_which_devices_would_do_has_to_be_given_it(self) -> None:
+        words = ("kv-budget", *LLAMA, "--users", "4", "--ctx", "8k", "--engine", "sglang")
+        ran = glass(*words)
+        assert (ran.code, "overhead has to be given" in ran.err) == (2, True)
+        assert "smallest: " in glass(*words, "--overhead", "2GiB").out
+
+    def test_llama_cpp_has_logs_of_its_own(self) -> None:
+        said = budget(*LLAMA, "--gpu", "h100", "--engine", "llama.cpp", "--ctx", "8k")["device"]["overhead"]
+        assert "llama.cpp" in said["source"]
+        assert 0 < said["least_bytes"] < said["most_bytes"] < 2 * GIB
+
+
+def test_the_line_that_sglang_logged() -> None:
+    """A public log of GLM-4.7-Flash: 383,872 tokens, 19.36 GB, which are GiB; and a slot for padded tokens."""
+    words = ("--config", path_of("zai-org--GLM-4.7-Flash"), "--engine", "sglang", "--dtype", "bf16", "--ctx", "32k")
+    row = 47 * 576 * 2
+    out = text_of(glass("kv-budget", *words, "--available", str(383_873 * row)))
+    assert "\nKV Cache is allocated. #tokens: 383,872\n" in out
+    assert f"{383_872 * row / GIB:.2f}" == "19.36"
+
+
+def test_ranks_that_do_not_split_are_the_command_lines_fault() -> None:
+    for words in (["--tp", "3"], ["--tp", "2", "--engine", "llama.cpp"], ["--gpu", "3xh100"]):
+        ran = glass("kv-budget", *LLAMA, *words)
+        assert (ran.code, ran.out) == (2, "")
+        assert glass("kv-budget", *LLAMA, *words, "--json").out == ""

@@ -1,40 +1,14 @@
 """Running text broken at words while it streams: what a terminal shows, whichever way the text is cut."""
 
-import re
 from itertools import pairwise
 
 import pytest
+from helpers.screen import screen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glasscli.cli.page.cells import cells, clusters
+from glasscli.cli.page.cells import cells
 from glasscli.cli.page.flowing import Flowing
-
-
-def screen(written: str, columns: int) -> list[str]:
-    """The lines that a terminal shows: a model of one that knows newline, backspace, tab, and wide characters.
-
-    A character that has no room goes to a line of its own, as terminals do; such a line is marked with `>`.
-    """
-    lines: list[list[str]] = [[]]
-    at = 0
-    plain = re.split(r"([\n\b\t])", re.sub(r"\x1b\[[0-9;]*m", "", written))
-    for part in (part for run in plain for part in clusters(run)):
-        if part == "\n":
-            lines.append([])
-            at = 0
-        elif part == "\b":
-            assert at > 0, "back past the line's start"
-            at -= 1
-        else:
-            size = 8 - at % 8 if part == "\t" else cells(part)
-            if at + size > columns:
-                lines.append([">"])
-                at = 0
-            line = lines[-1]
-            line[at : at + size] = [part, *[""] * (size - 1)] if part != "\t" else [" "] * size
-            at += size
-    return ["".join(line).rstrip(" ") for line in lines]
 
 
 def shown(pieces: list[str], columns: int) -> list[str]:

@@ -5,7 +5,19 @@ from enum import StrEnum
 from typing import Annotated
 
 from glasscli.cli.console import Color
-from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, Special, TextFile, argument, option
+from glasscli.cli.options import (
+    ColorOption,
+    Csv,
+    Group,
+    Json,
+    ModelDir,
+    Quiet,
+    Special,
+    TextFile,
+    Verbose,
+    argument,
+    option,
+)
 from glasscli.cli.prompt_text import check_sources
 from glasscli.errors import UsageError
 
@@ -52,6 +64,7 @@ class Options:
     model: ModelDir = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     def check(self) -> None:
         """Refuse options that contradict each other, before anything is loaded.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from glasscli.cli.console import Color, write_csv, write_json
-from glasscli.cli.options import ColorOption, Csv, Group, Json, Quiet, option
+from glasscli.cli.options import ColorOption, Csv, Group, Json, Quiet, Verbose, option
 from glasscli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Options:
     as_csv: Csv = False
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     def check(self) -> None:
         """Refuse options that contradict each other.

@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.console import Color, note, write_csv, write_json
-from glasscli.cli.options import Ablate, ColorOption, Csv, Group, Json, ModelDir, Quiet, Special, argument, option
+from glasscli.cli.options import (
+    Ablate,
+    ColorOption,
+    Csv,
+    Group,
+    Json,
+    ModelDir,
+    Quiet,
+    Special,
+    Verbose,
+    argument,
+    option,
+)
 from glasscli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,6 +69,7 @@ class Options:
     ablate: Ablate = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     def check(self) -> None:
         """Refuse options that contradict each other, before anything is loaded.

@@ -1,6 +1,6 @@
 """The line of numbers below a text, on stderr: how much, why it ended, how fast, how surprising."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from glasscli.cache.choice import CacheChoice
@@ -22,11 +22,19 @@ DOT = "|"  # what stands for a middle dot without Unicode: here it parts items
 
 def footer_lines(items: list[str], width: int) -> list[str]:
     """`items` in as many lines of `width` columns as they need; a single one is ruled to its end."""
-    lines = fill(((" · ", item) for item in items), width, "── ", "   ", whole=True)
+    lines = fill(_pieces(items, width - 3), width, "── ", "   ", whole=True)
     used = cells(lines[0])
     if len(lines) == 1 and used + 2 < width:
         lines[0] += " " + "─" * (width - used - 1)
     return lines
+
+
+def _pieces(items: list[str], room: int) -> Iterator[tuple[str, str]]:
+    """The items, those wider than a line in parts where they have commas, with what joins each."""
+    for item in items:
+        parts = item.split(", ") if cells(item) > room else [item]
+        for i, part in enumerate(parts):
+            yield " " if i else " · ", part + "," * (i < len(parts) - 1)
 
 
 def footer_items(run: Generation) -> list[str]:

@@ -8,7 +8,19 @@ from typing import Annotated
 from glasscli.cache.choice import CacheChoice
 from glasscli.cli.cache_option import CacheOption, choice_of
 from glasscli.cli.console import Color
-from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, TextFile, argument, option
+from glasscli.cli.options import (
+    Ablate,
+    ColorOption,
+    Group,
+    Json,
+    ModelDir,
+    Quiet,
+    Special,
+    TextFile,
+    Verbose,
+    argument,
+    option,
+)
 from glasscli.generation.prompts import Overflow
 
 RUNNERS_UP = 4  # the token itself and three others
@@ -187,6 +199,7 @@ class Options:
     ablate: Ablate = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     @property
     def in_chat(self) -> bool:

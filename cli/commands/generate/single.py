@@ -14,7 +14,7 @@ from glasscli.cli.commands.generate.delivered import delivered
 from glasscli.cli.commands.generate.options import Options, Show
 from glasscli.cli.commands.generate.settings import settings
 from glasscli.cli.commands.generate.waiting_line import WaitingLine
-from glasscli.cli.console import is_terminal, note, use_color
+from glasscli.cli.console import Color, is_terminal, note, use_color
 from glasscli.cli.interrupts import watch_interrupts
 from glasscli.cli.models import load
 from glasscli.errors import UsageError
@@ -133,9 +133,14 @@ def notes(run: Generation, made: Asked, options: Options) -> list[str]:
         remarks.append(
             f"the oldest {dropped:,} tokens of the prompt were cut: {kept:,} are left of a context of {context:,}"
         )
-    if options.tinted and not use_color(options.color):
+    if options.tinted and not _colours(options):
         remarks.append("no colour here: --color always forces it, --show probs has the numbers")
     return remarks
+
+
+def _colours(options: Options) -> bool:
+    """Whether the text is coloured where it goes: a file is no terminal."""
+    return options.color is Color.always if options.output is not None else use_color(options.color)
 
 
 def tell_numbers(run: Generation, options: Options) -> None:
@@ -144,7 +149,8 @@ def tell_numbers(run: Generation, options: Options) -> None:
         from glasscli.cli.commands.generate.footer import hints, show_footer
 
         try_next = hints(run, options.show is Show.probs) if is_terminal() else []
-        show_footer(run, options.color, tinted=options.tinted and use_color(options.color), try_next=try_next)
+        shown = options.tinted and options.output is None and _colours(options)
+        show_footer(run, options.color, tinted=shown, try_next=try_next)
         return
     if not run.seed_given and not run.written.params.greedy:
         note(f"seed {run.seed}")

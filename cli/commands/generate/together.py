@@ -1,6 +1,7 @@
 """Which options of `glass generate` go together, and what they mean before a model is there."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from glasscli.cli.commands.generate.options import Options, Show
 from glasscli.cli.commands.generate.settings import params_of, split_bias
@@ -13,11 +14,13 @@ ENDINGS = {".json": "as_json", ".jsonl": "as_jsonl", ".csv": "as_csv"}  # of fil
 
 
 def with_form(options: Options) -> Options:
-    """The options, with the form that the ending of `--output` asks for.
+    """The options, with the form that the ending of `--output` asks for; `-` is stdout.
 
     Raises:
         UsageError: another form was asked for too.
     """
+    if options.output == Path("-"):
+        return replace(options, output=None)
     form = ENDINGS.get(options.output.suffix.lower()) if options.output is not None else None
     if form is None or getattr(options, form):
         return options

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from glasscli.cli.console import Color, note, write_json
-from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, option
+from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, Verbose, option
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.outline import Outline
@@ -30,6 +30,7 @@ class Options:
     as_json: Json = False
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
 
 def run(options: Options) -> int:

@@ -24,13 +24,14 @@ from glasscli.cli.commands.kv_budget.subject import subject_of, with_environment
 from glasscli.cli.commands.kv_budget.sweep_screen import MOST, n_columns, sweep_screen
 from glasscli.cli.console import note
 from glasscli.cli.page.page import Page
-from glasscli.errors import GlassError, UsageError
+from glasscli.errors import ConfigError, GlassError, UsageError
 from glasscli.export.curves import write_curves
 from glasscli.units import format_bytes
 
 EPILOG = """\
 The settings of an engine (-s NAME=VALUE): glass help engines. The formats of a cache: glass help formats. The models
-that have a name: glass help models.
+that have a name: glass help models. -v adds a decode step, other types and how the engine allocates; to --csv, rows
+by kind of layer.
 
 \b
 Examples:
@@ -50,6 +51,8 @@ def run(options: Options) -> int:
     try:
         return answer_to(options)
     except GlassError as error:
+        if isinstance(error, ConfigError) and error.field in parse.SPLITS:  # the command line is at fault
+            raise UsageError(str(error)) from None
         if not options.as_json or error.exit_code != 1:
             raise
         data.show_refusal(error)

@@ -93,7 +93,7 @@ def at_context(found: DeviceAnswer, index: int) -> dict[str, Any]:
         "tokens": tokens,
         "fits": fit.fits,
         "needed_bytes": fit.least.fit.bytes,
-        "least": room(fit.least, tokens),
+        "least": room(fit.least, tokens) if fit.sure else None,
         "most": room(fit.most, tokens),
     }
 
@@ -105,6 +105,8 @@ def room(room: Room, tokens: int) -> dict[str, Any]:
         "max_tokens": room.fit.max_tokens,
         "max_batch": room.fit.max_batch,
     }
+    if room.tokens is not None:
+        said["pool_tokens"] = room.tokens
     if room.capacity is not None:
         said |= {
             "blocks": room.capacity.n_blocks,
@@ -146,7 +148,7 @@ def row(found: DeviceAnswer, index: int) -> dict[str, object]:
         said |= {"weight_bytes": max(fit.load.weights), "rope_bytes": fit.load.rope}
     if fit.overhead is not None:
         said |= {"overhead_least_bytes": fit.overhead.least, "overhead_most_bytes": fit.overhead.most}
-    for end, held in (("least", fit.least), ("most", fit.most)):
+    for end, held in (("least", fit.least), ("most", fit.most))[0 if fit.sure else 1 :]:
         own = room(held, tokens)
         said |= {f"pool_{end}_bytes": own["pool_bytes"], f"max_tokens_{end}": own["max_tokens"]}
         said |= {f"max_batch_{end}": own["max_batch"], f"cache_tokens_{end}": own.get("cache_tokens")}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from glasscli.budget.device_answer import DeviceAnswer
-from glasscli.budget.device_fit import DeviceFit, Room
+from glasscli.budget.device_fit import DeviceFit, Room, engine_title
 from glasscli.budget.devices import Device
 from glasscli.budget.engines import ENGINES
 from glasscli.budget.questions import Settings
@@ -55,6 +55,9 @@ def verdict(found: DeviceAnswer) -> str:
     asked = "a sequence" if settings.batch == 1 else f"{settings.batch:,} sequences"
     need = f"{asked} of {settings.main:,} tokens"
     engine = whose(settings)
+    if not fit.sure and fit.most.holds:
+        spare = short_bytes(fit.most.pool - fit.most.fit.pool)
+        return f"fits if {engine} takes no more than {spare} of a device besides: {need}"
     if fit.fits:
         return f"fits: {need}" + ("" if fit.least == fit.most else f", whatever else {engine} takes")
     over = fit.weight_bytes - fit.allowed
@@ -75,6 +78,8 @@ def own_lines(page: Page, found: DeviceAnswer) -> list[Line]:
         lines += page.say(f"GPU KV cache size: {between(fit, lambda room: cache_tokens(room, settings.main))} tokens")
         times = between(fit, lambda room: concurrency(room))
         lines += page.say(f"Maximum concurrency for {settings.main:,} tokens per request: {times}")
+    if words := ENGINES[settings.engine].pool_words if fit.most.tokens is not None else "":
+        lines += page.say(words.format(between(fit, lambda room: counted(room.tokens))))
     whose = "one sequence" if settings.batch == 1 else f"each of {settings.batch:,} sequences"
     lines += page.say(f"longest context of {whose}: {longest(found)}")
     count = between(fit, lambda room: counted(room.fit.max_batch))
@@ -100,7 +105,7 @@ def longest(found: DeviceAnswer) -> str:
 
 def whose(settings: Settings) -> str:
     """Who takes the rest of a device, in a sentence."""
-    return "an engine" if settings.engine == "logical" else ENGINES[settings.engine].title
+    return engine_title(settings.engine)
 
 
 def idle(found: DeviceAnswer) -> str:
@@ -153,8 +158,10 @@ def memory_rows(found: DeviceAnswer) -> list[tuple[str, str, str]]:
             rows.append(("  together", gib(fit.weight_bytes, 4), "what its log says that the model took"))
     if fit.overhead is not None:
         least, most, source = fit.overhead
-        size = gib(least) if least == most else f"{gib(least, unit=False)} to {gib(most)}"
-        rows.append(("overhead", size, source))
+        size = (
+            "not known" if most is None else gib(least) if least == most else f"{gib(least, unit=False)} to {gib(most)}"
+        )
+        rows.append(("overhead", size, source if most is not None else f"{source}: --overhead would say it"))
     rows.append(
         (
             "cache pool",
@@ -220,6 +227,8 @@ def plan_table(page: Page, found: Sequence[DeviceAnswer]) -> list[Line]:
 def between(fit: DeviceFit, say: Callable[[Room], str]) -> str:
     """What is said of the tightest case and of the roomiest: one word, or `this to that`."""
     least, most = say(fit.least), say(fit.most)
+    if not fit.sure:
+        return f"at most {most}"
     if least == most:
         return least
     unit = least.rsplit(" ", 1)[-1]

@@ -12,7 +12,7 @@ from typer.models import OptionInfo
 from glasscli.budget.engines import ENGINES, servers
 from glasscli.cli.console import Color
 from glasscli.cli.misused import not_one_of
-from glasscli.cli.options import ColorOption, Csv, Group, Json, Quiet, option
+from glasscli.cli.options import ColorOption, Csv, Group, Json, Quiet, Verbose, option
 
 
 class Axis(StrEnum):
@@ -44,7 +44,6 @@ MODEL = (
 )
 TOKENS = "Tokens held per sequence; 8k = 8192 [default: 1k,8k,32k,128k, or what the model was made for]."
 DTYPE = "Of K and V: f16, bf16, fp8, q8_0, q4_0, kivi4 … [default: the model's, f16 with --hq]."
-VERBOSE = "All there is to say: a decode step, other types, how the engine allocates; --csv by kind of layer."
 DCP = "Ranks of --tp that share a sequence's tokens (decode context parallel)."
 PCP = "Ranks that share the work on a prompt, not the cache (prefill context parallel)."
 GPU = "Do weights, cache and the rest fit? h100, 8xh100, rtx-4090, m3-max-128, 24GiB …"
@@ -150,6 +149,6 @@ class Options:
     ] = None
     as_json: Json = False
     as_csv: Csv = False
-    verbose: Annotated[bool, option("-v --verbose", VERBOSE, Group.view)] = False
     quiet: Quiet = False
+    verbose: Verbose = False
     color: ColorOption = Color.auto

@@ -16,11 +16,12 @@ from glasscli.export.curves import check_svg
 from glasscli.locate.hub_name import hub_name
 
 CONTEXTS = (1024, 8192, 32768, 131072)
+SPLITS = ("tp", "pp", "dp", "dcp", "pcp")  # fields of refusals that name an option: how a plan is split over ranks
 OF_MODELS = ("f16", "bf16", "f32", "f64")  # what models are computed in
 # Options of which at most one may be given.
 APART = (
     ("--json", "--csv", "--emit"), ("--sweep", "--emit"), ("--sweep", "--require-fit"), ("--compare", "--emit"),
-    ("--quiet", "--verbose"), ("--json", "--output"), ("--csv", "--output"),
+    ("--json", "--output"), ("--csv", "--output"),
 )  # fmt: skip
 
 
@@ -66,8 +67,6 @@ def given_forms(options: Options) -> dict[str, bool]:
         "--require-fit": options.require_fit,
         "--compare": options.compare is not None,
         "--output": options.output is not None,
-        "--quiet": options.quiet,
-        "--verbose": options.verbose,
     }
 
 

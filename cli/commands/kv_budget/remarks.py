@@ -42,10 +42,10 @@ def context(tokens: int, batch: int) -> str:
 def remarks(page: Page, answer: Answer, bandwidth: int, said: Said) -> list[Line]:
     """All that follows the sizes: what belongs to the answer, then what was asked for, then what must be known."""
     lines = [*per_rank(page, answer), *fits(page, answer)]
-    if said.quiet:
-        return lines
     if said.timed or said.verbose:
         lines += decode_step(page, answer, bandwidth)
+    if said.quiet:
+        return lines
     if said.verbose:
         lines += other_types(page, answer)
     return [*lines, *notes(page, answer.main.notes if said.verbose else answer.main.warnings)]

@@ -34,7 +34,7 @@ def said(options: Options, assumed: tuple[str, ...], *more: tuple[str, object]) 
     """How much to say; what was assumed, and flags worth trying that have not been used."""
     timed = options.bandwidth is not None
     if options.quiet:
-        return Said(quiet=True)
+        return Said(quiet=True, timed=timed)
     flags = [*more, ("--engine vllm", options.engine), ("--budget 80GB", options.budget)]
     tries = [flag for flag, used in flags if used is None]
     tries += ["--sweep"] if options.verbose else ["-v (all there is to say)", "--sweep"]

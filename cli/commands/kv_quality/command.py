@@ -10,7 +10,7 @@ from glasscli.cache.choice_text import parse_choice
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.console import Color
 from glasscli.cli.interrupts import tidy_end
-from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, argument, option
+from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, Verbose, argument, option
 from glasscli.errors import UsageError
 from glasscli.quality.by import By, check_parts
 from glasscli.units import parse_count, show
@@ -88,6 +88,7 @@ class Options:
     model: ModelDir = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     @property
     def limit(self) -> float | None:

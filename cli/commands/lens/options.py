@@ -4,7 +4,19 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from glasscli.cli.console import Color
-from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, TextFile, argument, option
+from glasscli.cli.options import (
+    Ablate,
+    ColorOption,
+    Group,
+    Json,
+    ModelDir,
+    Quiet,
+    Special,
+    TextFile,
+    Verbose,
+    argument,
+    option,
+)
 from glasscli.cli.prompt_text import check_sources
 from glasscli.errors import UsageError
 
@@ -37,6 +49,7 @@ class Options:
     ablate: Ablate = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     def check(self) -> None:
         """Refuse options that contradict each other.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.console import Color, write_json
-from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, TextFile, argument, option
+from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, TextFile, Verbose, argument, option
 
 if TYPE_CHECKING:
     from glasscli.cli.page.page import Page
@@ -36,6 +36,7 @@ class Options:
     as_json: Json = False
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
 
 def run(options: Options) -> int:

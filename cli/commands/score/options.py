@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from glasscli.cli.console import Color
-from glasscli.cli.options import Ablate, ColorOption, Csv, Group, Json, ModelDir, Quiet, argument, option
+from glasscli.cli.options import Ablate, ColorOption, Csv, Group, Json, ModelDir, Quiet, Verbose, argument, option
 from glasscli.errors import UsageError
 
 RUNNERS_UP = 4  # the token itself and three others
@@ -54,6 +54,7 @@ class Options:
     ablate: Ablate = None
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     def check(self) -> None:
         """Refuse options that contradict each other.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from glasscli.cli.console import Color, is_terminal, write, write_json
-from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, TextFile, argument, option
+from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, TextFile, Verbose, argument, option
 from glasscli.errors import UsageError
 
 EPILOG = """\
@@ -35,6 +35,7 @@ class Options:
     as_json: Json = False
     color: ColorOption = Color.auto
     quiet: Quiet = False
+    verbose: Verbose = False
 
     def check(self) -> None:
         """Refuse options that contradict each other.

@@ -75,6 +75,7 @@ class Engine(ABC):
         other_dtypes: what else it could keep keys and values in, for comparison.
         strict: settings under which it decides whether something fits, where it counts more then.
         spread: how it splits a model over devices where nobody says how: tensor-parallel ranks, pipeline stages.
+        pool_words: how it logs the tokens that its pool holds, `{}` for how many; empty where it doesn't, or by blocks.
         splits_contexts: whether ranks can each keep a part of a sequence's tokens.
         dtypes: what it keeps this request in.
     """
@@ -85,6 +86,7 @@ class Engine(ABC):
     other_dtypes: ClassVar[tuple[str, ...]]
     strict: ClassVar[Mapping[str, Any]] = {}
     splits_contexts: ClassVar[bool] = False
+    pool_words: ClassVar[str] = ""
     spread: ClassVar[Literal["tp", "pp"]] = "tp"
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:

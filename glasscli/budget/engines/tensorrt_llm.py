@@ -34,6 +34,7 @@ class TensorRtLlm(Engine):
     options: ClassVar[Mapping[str, Option]] = {"tokens_per_block": Option(int, 32, BLOCK_SAYS), "draft_layers": DRAFT}
     other_dtypes = ("f16", "fp8")
     edition = EDITION
+    pool_words = "max tokens in paged KV cache ({})"
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         super().__init__(request, parts)

@@ -117,15 +117,15 @@ class Vllm(Server, Paged):
         if k == "fp8" and any(part.index_dim for part in self.latents):
             k = "fp8_ds_mla"
         state = request.state_dtype or request.layout.state_dtype_hint or base.model
-        return replace(base, k=k, v=k, index="fp8_block128", conv=base.model, state=dtype_named(state).name)
+        # MiniMax M3's index keys are bfloat16 whatever the cache is (`indexer_kv_dtype`).
+        index = "bf16" if any(isinstance(part, IndexKeys) for part in self.parts) else "fp8_block128"
+        return replace(base, k=k, v=k, index=index, conv=base.model, state=dtype_named(state).name)
 
     def row(self, part: CacheSpec) -> Held:
         """Bytes of one token in one layer, by role."""
         if isinstance(part, LatentAttention) and self.expanded:
             part = part.expanded()
-        # MiniMax M3's index keys are bfloat16 whatever the cache is (`indexer_kv_dtype`).
-        dtypes = replace(self.dtypes, index="bf16") if isinstance(part, IndexKeys) else self.dtypes
-        return {tensor.role: dtypes.row(tensor) for tensor in part.tensors(1, 1)}
+        return {tensor.role: self.dtypes.row(tensor) for tensor in part.tensors(1, 1)}
 
     def state(self, part: CacheSpec) -> Held:
         """Bytes of one sequence's state in one layer, by role."""
