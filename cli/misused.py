@@ -50,7 +50,18 @@ def unknown_option(typed: str, names: "Mapping[str, Name]") -> str:
     if not re.fullmatch(r"--?[A-Za-z][\w-]*", typed) and "--prompt" in names:
         return f"{said} A text that begins with a hyphen goes behind -p, or behind --"
     near = [name if name in names[name].all_own else names[name].long or name for name in nearest(typed, names)]
-    return f"{said} {asked(list(dict.fromkeys(near))) or '--help lists those there are.'}"
+    if near:
+        return f"{said} {asked(list(dict.fromkeys(near)))}"
+    return f"{said} {having(typed) or '--help lists those there are.'}"
+
+
+def having(typed: str) -> str:
+    """Which commands have an option that is none of this one's. Imports them all, which takes its time."""
+    from glasscli.cli.commands import COMMANDS, load
+    from glasscli.cli.naming import names_of
+
+    found = [name for name in COMMANDS if typed in names_of(load(name).Options)]
+    return f"glass {' and '.join(found)} {'has' if len(found) == 1 else 'have'} it." if found else ""
 
 
 def bad_value(error: "BadParameter", read: "Read") -> str:

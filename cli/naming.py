@@ -183,7 +183,7 @@ class _Reader:
         long = f"-{word.partition('=')[0]}"
         if len(long) > 3 and self._named(long) is not None:
             raise UsageError(f"no option {long[1:]}. A long name has two hyphens: {long}")
-        if elsewhere(long[1:], self.names.__contains__):
+        if elsewhere(long[1:], self.names.__contains__) or any(long[1:] == other.typed for other in words()):
             raise UsageError(unknown_option(long[1:], self.names))
         for i, letter in enumerate(word[1:], 1):
             name = self.names.get(f"-{letter}")

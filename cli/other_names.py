@@ -93,6 +93,7 @@ TOOLS: dict[str, dict[str, str]] = {
         "--ctx": "--tokens --context",
         "--num": "--num-gpus",
         "--file": "--text",
+        "--color": "--colour --no-color=never",
     },
 }
 IN_PARTS = ("--cache",)  # options whose value is of parts with commas between, of which a name may say one

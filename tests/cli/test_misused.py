@@ -22,6 +22,9 @@ NEAR = [  # the words, and what is said after `glass: `
     ([*HEADS, "--tensor-paralel-size", "1"], "no option --tensor-paralel-size. Did you mean --tp?"),
     ([*HEADS, "-hkv", "2"], "no option -hkv. A long name has two hyphens: --hkv"),
     (["dump-attn", "--layers", "1"], "no option --layers. Did you mean --layer?"),
+    (["generate", "Hi", "--merges"], "no option --merges. glass tokenize has it."),
+    (["generate", "Hi", "-tp", "2"], "no option -tp. glass kv-budget has it."),
+    (["info", "--seed", "3"], "no option --seed. glass generate and dump-attn have it."),
     (["tokenize", "--merge", "Hi"], "no option --merge. Did you mean --merges?"),
     (["generate", "- a point"], "no option - a point. A text that begins with a hyphen goes behind -p, or behind --"),
     (["generate", "-5 degrees"], "no option -5 degrees. A text that begins with a hyphen goes behind -p, or behind --"),
@@ -52,6 +55,7 @@ NUMBERS = [
     (["generate", "Hi", "--temp", ",5"], "--temp: ',5' is not a number. With a point: .5"),
     (["generate", "Hi", "--temp", "warm"], "--temp: 'warm' is not a number."),
     (["generate", "Hi", "--top-k", "many"], "--top-k: 'many' is not a whole number."),
+    (["compare", "a", "b", "--patch", "all", "--at", "x"], "--at: 'x' is not a whole number."),
     (["generate", "Hi", "-s", "1.5"], "-s: '1.5' is not a whole number."),
     (["generate", "Hi", "--max-tokens", "-1"], "--max-tokens: -1 is too small: at least 0."),
     (["generate", "Hi", "-n", "1,02"], "-n: '1,02' is not a whole number."),
@@ -148,6 +152,7 @@ def test_lengths_read_alike(text: str) -> None:
     named = [("score", "--ctx", "context"), ("score", "-c", "context"), ("score", "--stride", "stride")]
     named += [("generate", "-n", "max_new_tokens"), ("generate", "--max-tokens", "max_new_tokens")]
     named += [("dump-attn", "--new", "new"), ("kv-quality", "--ctx", "context"), ("kv-quality", "-c", "context")]
+    named += [("generate", "--top-k", "top_k"), ("compare", "--at", "at"), ("generate", "-s", "seed")]
     for name, typed, field in named:
         read = read_names(load(name).Options, [typed, text])
         assert getattr(parser(name).main(read.args, standalone_mode=False), field) == 8192, (name, typed)

@@ -20,6 +20,7 @@ from glasscli.cli.options import (
     Verbose,
     argument,
     option,
+    whole,
 )
 from glasscli.generation.prompts import Overflow
 
@@ -64,7 +65,13 @@ class Options:
     ] = None
     top_k: Annotated[
         int | None,
-        option("--top-k", f"Draw from the K likeliest tokens; 0 is off {model_or(0)}.", Group.sampling, metavar="K"),
+        option(
+            "--top-k",
+            f"Draw from the K likeliest tokens; 0 is off {model_or(0)}.",
+            Group.sampling,
+            metavar="K",
+            parser=whole(),
+        ),
     ] = None
     top_p: Annotated[
         float | None,
