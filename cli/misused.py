@@ -3,13 +3,10 @@
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, get_args
-
-from typer.models import ArgumentInfo
+from typing import TYPE_CHECKING
 
 from glasscli.cli.console import printable
-from glasscli.cli.other_names import OF_ONE_REPLICA, TEXTS, elsewhere
-from glasscli.errors import UsageError
+from glasscli.cli.other_names import TEXTS, elsewhere
 from glasscli.likeness import asked, did_you_mean, nearest
 from glasscli.units import show
 
@@ -93,26 +90,9 @@ def not_one_of(value: str, choices: Iterable[str]) -> str:
     return f"{show(value)} is not one of {', '.join(known)}.{' ' if hint else ''}{hint}"
 
 
-def check(name: str, options: type, args: Sequence[str], read: "Read") -> None:
-    """Refuse more arguments than there are, and names that mean something else in this company.
-
-    Raises:
-        UsageError: what to type instead; of a text without quotes, the same with them.
-    """
-    for typed, named, value in read.typed.values():
-        ranks = read.typed.get("dp", ("", None, "1"))
-        if typed in OF_ONE_REPLICA and named.field == "batch" and ranks[2] != "1":
-            raise UsageError(
-                f"{typed} {value} is of one replica, and there are {ranks[0]} {ranks[2]}: --batch N for all of them"
-            )
-    infos = [info for _, info in (get_args(hint) for hint in options.__annotations__.values())]
-    arguments = [str(info.metavar) for info in infos if isinstance(info, ArgumentInfo)]
-    if len(read.loose) > len(arguments):
-        raise UsageError(too_many(name, arguments, args, read))
-
-
-def too_many(name: str, arguments: Sequence[str], args: Sequence[str], read: "Read") -> str:
-    """What to say of more arguments than a command has."""
+def too_many(name: str, args: Sequence[str], read: "Read") -> str:
+    """What to say of more arguments than a command has; of a text without quotes, the same with them."""
+    arguments = read.arguments
     word = read.loose[len(arguments)]
     dashed = next((loose for loose in read.loose if loose[0:1] and loose[0] in DASHES), None)
     if dashed is not None:

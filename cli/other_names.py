@@ -4,7 +4,7 @@ A name is here only if it means exactly that. What looks alike and is not is ref
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 TEXT = "TEXT"  # stands for the argument that is a command's text or prompt
 TEXTS = ("[TEXT]", "[PROMPT]")  # and that argument in the help
@@ -119,8 +119,7 @@ ELSEWHERE: tuple[tuple[str, str, str], ...] = (
 OF_ONE_REPLICA = ("--max-num-seqs", "--max-running-requests", "--max-batch-size")
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """A name that users of some tools type.
 
     Attributes:
