@@ -41,6 +41,7 @@ NEAR = [  # the words, and what is said after `glass: `
     (["dump-attn", "--step", "rope"], "no step 'rope'. Did you mean rope_k or rope_q?"),
     (["generate", "Hi", "--overflow", "slid"], "--overflow: 'slid' is not one of error, left, slide. Did you mean sl"),
     (["generate", "Hi", "--cache", "kiv4"], "--cache 'kiv4': 'kiv4' is not known. Did you mean kivi4?"),
+    (["kv-quality", "--spec", "q4"], "--spec 'q4': 'q4' is not known. Did you mean q4_0 or q4_1?"),
     (["lesson", "sofmax"], "there is no chapter 'sofmax'. Did you mean softmax?"),
     (["info", "--color", "nevr"], "--color: 'nevr' is not one of auto, always, never. Did you mean never?"),
     # commands

@@ -116,7 +116,10 @@ class Options:
     @property
     def choices(self) -> list[CacheChoice] | None:
         """The caches that were named, each once."""
-        return list(dict.fromkeys(map(parse_choice, self.spec))) if self.spec else None
+        try:
+            return list(dict.fromkeys(map(parse_choice, self.spec))) if self.spec else None
+        except UsageError as error:
+            raise UsageError(str(error).replace("cache", "--spec", 1)) from None
 
     def check(self) -> None:
         """Refuse what makes no sense before anything is loaded.
