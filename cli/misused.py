@@ -41,7 +41,7 @@ def unknown_command(name: str, commands: Sequence[str]) -> str:
 
 def unknown_option(typed: str, names: "Mapping[str, Name]") -> str:
     """What to say of an option that there is not."""
-    said = f"no option {printable(typed)}."
+    said = f"no option {printable(typed if len(typed) <= 40 else typed[:40] + '…')}."
     if word := elsewhere(typed.replace("_", "-"), names.__contains__):
         return f"{said} {word}"
     if not re.fullmatch(r"--?[A-Za-z][\w-]*", typed) and "--prompt" in names:
@@ -94,7 +94,7 @@ def too_many(name: str, args: Sequence[str], read: "Read") -> str:
     """What to say of more arguments than a command has; of a text without quotes, the same with them."""
     arguments = read.arguments
     word = read.loose[len(arguments)]
-    dashed = next((loose for loose in read.loose if loose[0:1] and loose[0] in DASHES), None)
+    dashed = next((loose for loose in read.loose if re.fullmatch(rf"[{DASHES}]+[a-z][a-z0-9_-]*", loose)), None)
     if dashed is not None:
         return f"{show(dashed)} begins with a dash, as pages print it. Hyphens: --{printable(dashed.lstrip(DASHES))}"
     if not arguments:

@@ -229,8 +229,10 @@ class _Reader:
             self.read.typed[f"{name.field} {typed}"] = typed, name, value
             return
         before = self.read.typed.get(name.field)
-        if before is not None and before[0] != typed and before[2] != value and not name.several:
-            raise UsageError(f"{before[0]} and {typed} are one option here. Give one of them.")
+        if before is not None and before[2] != value and not name.several:
+            met = {before[0], typed}
+            if len(met) == 2 and not met <= set(name.all_own):  # the other may mean another thing elsewhere
+                raise UsageError(f"{before[0]} and {typed} are one option here. Give one of them.")
         self.read.typed[name.field] = typed, name, value
         if not name.own:
             self.read.texts[name.field] = said

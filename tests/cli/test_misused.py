@@ -109,6 +109,8 @@ def test_a_long_text_without_quotes_is_not_shown_again() -> None:
         ),
         (["attend", "1 0"], "attend takes no text; '1 0' was found."),
         (["generate", "Hi", "—seed", "3"], "'—seed' begins with a dash, as pages print it. Hyphens: --seed"),
+        (["generate", "—Hi", "he", "said"], "a text of several words goes in quotes, and 'he' stands outside"),
+        (["generate", f"-- {'x' * 99}"], f"no option -- {'x' * 37}…. A text that begins with a hyphen goes behind -p"),
         (["generate", "Hi", "-p", "Ho"], "-p gives a text, and so does 'Hi': choose one"),
     ],
 )

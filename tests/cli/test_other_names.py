@@ -140,6 +140,7 @@ def test_a_second_argument_may_be_given_by_name_alone() -> None:
 
 def test_an_option_given_again_by_its_name_or_with_its_value_counts_last() -> None:
     assert options_of("generate", "-n", "5", "-n", "6").max_new_tokens == 6
+    assert options_of("generate", "-n", "5", "--max-new-tokens", "6").max_new_tokens == 6
     assert options_of("generate", "--temp", "1", "-t", "1").temperature == 1
 
 
