@@ -26,9 +26,13 @@ types: .venv/dev ## mypy, strict
 check: lint types test ## what to run before a commit
 
 # New weights also need `python tests/golden/make_greedy.py`, in an environment with torch.
-golden: .venv/glass ## write the stored screens and the README's outputs anew
+golden: man ## write the stored screens, the README's outputs and the manual page anew
 	$(BIN)/python tests/golden/make.py
 	$(BIN)/python tests/readme_examples.py
+
+man: .venv/glass ## write the manual page cli/help/glass.1 anew
+	$(BIN)/glass help --man > glass.1.part
+	mv glass.1.part cli/help/glass.1
 
 oracle: .venv/parity ## compare cache sizes with live transformers models
 	$(BIN)/python tests/oracle.py
@@ -66,5 +70,5 @@ clean: ## remove .venv and caches
 	$(BIN)/python -m pip install --quiet --group llama || echo "llama.cpp could not be built: no numbers for it"
 	@touch $@
 
-.PHONY: help run test parity lint types check golden oracle robustness bench weights clean
+.PHONY: help run test parity lint types check golden man oracle robustness bench weights clean
 .DEFAULT_GOAL := help

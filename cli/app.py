@@ -130,7 +130,7 @@ def parser(name: str) -> "TyperCommand":
     """What makes a command's `Options` from a command line."""
     import typer
 
-    from glasscli.cli.help.command import HelpfulCommand
+    from glasscli.cli.help.hook import HelpfulCommand
 
     command = load(name)
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)

@@ -53,7 +53,7 @@ def is_typed(text: str | None) -> bool:
 
 
 def prompt_lines(path: str) -> list[str]:
-    """The lines of a file (`-`: of stdin), one prompt each. An empty line is an empty prompt.
+    """The lines of a file (`-`: of stdin), one prompt each.
 
     Raises:
         UsageError: the file can't be read, has no lines, or is not UTF-8.

@@ -62,7 +62,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (wheel,) = folder.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert tops == {"glasscli", f"glasscli-{wheel.name.split('-')[1]}.dist-info"}
+    version = wheel.name.split("-")[1]
+    assert tops == {"glasscli", f"glasscli-{version}.dist-info", f"glasscli-{version}.data"}
+    assert f"glasscli-{version}.data/data/share/man/man1/glass.1" in names
+    assert len([name for name in names if ".data/" in name]) == 1
     assert not [name for name in names if "recipe" in name or "test" in name]
     venv.create(folder / "env", with_pip=True)
     here = folder / "env" / "bin" / "python"

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from glasscli.cli.completion.scripts import SCRIPTS
@@ -35,9 +36,7 @@ def run(args: Sequence[str]) -> str:
 def current_shell() -> str:
     """The shell that runs glass, else the user's own."""
     try:
-        from shellingham import detect_shell  # what Typer finds it with
-
-        return str(detect_shell()[0])
+        return str(import_module("shellingham").detect_shell()[0])  # what Typer finds it with
     except (ImportError, RuntimeError, OSError):
         return os.path.basename(os.environ.get("SHELL", ""))
 

@@ -1,14 +1,9 @@
 """The help of one command: what it is for, how it is called, its options in groups, examples."""
 
 from collections.abc import Sequence
-from typing import Any
-
-from typer.core import TyperCommand
 
 from glasscli.cli.commands import load
-from glasscli.cli.console import color_in
 from glasscli.cli.help.described import Described, described
-from glasscli.cli.help.layout import text_of
 from glasscli.cli.help.parts import Heading, Part, Prose, Row, Table, Usage, parts_of
 from glasscli.cli.options import Group
 
@@ -33,17 +28,3 @@ def _group(group: Group, asked: Sequence[Described]) -> list[Part]:
 
 def _about(parts: list[Part]) -> list[Part]:
     return [Heading("More"), *parts] if parts and isinstance(parts[0], Prose) else parts
-
-
-class HelpfulCommand(TyperCommand):
-    """Typer's command, with our help."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As Typer does; what was typed is remembered, since `--color` counts for the help, too."""
-        ctx.meta["typed"] = tuple(args)
-        return super().parse_args(ctx, args)
-
-    def get_help(self, ctx: Any) -> str:
-        """The help, as stdout shows it."""
-        ctx.color = True  # colour is decided here: what comes out is shown as it is
-        return text_of(command_parts(self.name or ""), color_in(ctx.meta["typed"]))

@@ -42,6 +42,7 @@ class Described(NamedTuple):
     def says(self) -> str:
         """What it does, and what it is unless given."""
         default = self.default.value if isinstance(self.default, Enum) else self.default
+        default = f"{default:g}" if isinstance(default, float) else default
         shown = "" if default is None or isinstance(default, bool) else f"[default: {default}]"
         return " ".join(filter(None, (self.help, shown, f"[env: {self.env}]" if self.env else "")))
 

@@ -94,7 +94,7 @@ def test_every_option_is_in_its_group_with_its_default(name: str) -> None:
         (row,) = [row for row in rows if (row.name == asked.title if asked.names else row.name == asked.value)]
         assert asked.help in row.text
         if value is not None and not isinstance(value, bool):
-            assert f"[default: {value}]" in row.text, field
+            assert f"[default: {f'{value:g}' if isinstance(value, float) else value}]" in row.text, field
     assert any(row.name == "-h, --help" for row in groups[Group.output].rows)
 
 

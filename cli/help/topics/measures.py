@@ -8,7 +8,7 @@ TOKENS = {
     "p_sampled": "How likely it was to be drawn, after penalty, temperature, top-k, top-p and min-p.",
     "rank": "1 for the likeliest token of all, 2 for the next.",
     "surprise": "−log2 p, in bits: 1 b is a coin that fell as called, 10 b one in a thousand.",
-    "entropy": "Σ −p log2 p over all tokens, in bits: how much surprise is to be expected. 0 for a sure model.",
+    "entropy": "−Σ p log2 p over all tokens, in bits: how much surprise is to be expected. 0 for a sure model.",
 }
 TEXTS = {
     "nats a token": "The mean of −ln p over the tokens of a text: the loss that training lowers.",
