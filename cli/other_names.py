@@ -156,3 +156,12 @@ def elsewhere(typed: str, has: Callable[[str], bool]) -> str:
         has: whether the command has an option of ours.
     """
     return next((word for names, need, word in ELSEWHERE if typed in names.split() and has(need)), "")
+
+
+def short_list() -> list[str]:
+    """For each tool, in Markdown, the names that its users may type."""
+    made = []
+    for tool, said in TOOLS.items():
+        typed = dict.fromkeys(word.partition("=")[0] for text in said.values() for word in text.split())
+        made.append(f"* {tool}: {' '.join(f'`{name}`' for name in typed)}")
+    return made

@@ -10,7 +10,7 @@ from helpers.in_process import glass
 from glasscli.cli.app import parser
 from glasscli.cli.commands import COMMANDS, load
 from glasscli.cli.naming import names_of, read_names
-from glasscli.cli.other_names import TEXT, TOOLS, Word, words
+from glasscli.cli.other_names import TEXT, TOOLS, Word, short_list, words
 from glasscli.errors import UsageError
 
 
@@ -71,6 +71,15 @@ def test_own_names_come_first() -> None:
             for decl in (hint.__metadata__[0].default, *(hint.__metadata__[0].param_decls or ())):
                 for side in str(decl).split("/") if str(decl).startswith("-") else ():
                     assert side in names_of(load(name).Options)[side].all_own, f"{name} {side}"
+
+
+def test_the_short_list_holds_every_name_once_a_tool() -> None:
+    lines = short_list()
+    assert [line.split(":")[0] for line in lines] == [f"* {tool}" for tool in TOOLS]
+    for line, said in zip(lines, TOOLS.values(), strict=True):
+        names = re.findall(r"`(\S+)`", line)
+        assert len(names) == len(set(names))
+        assert set(names) == {word.partition("=")[0] for text in said.values() for word in text.split()}
 
 
 def test_tools_are_spelled_alike() -> None:
