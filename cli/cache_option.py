@@ -16,7 +16,7 @@ FORMS = (
     "Tokens: window=N, sinks=M+window=N (renumber counts positions anew), h2o=N, tova=N. "
     "Heads: kv-heads=N merges them, not retrained. Together: q8_0,sinks=4,window=252"
 )
-HELP = f"How keys and values are kept: {FORMS} [default: f32]."
+HELP = f"How keys and values are kept, in f32 where SPEC names no format: {FORMS} [default: f32]."
 CacheOption = Annotated[str | None, option("--cache", HELP, Group.engine, metavar="SPEC")]
 
 

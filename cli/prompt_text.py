@@ -28,7 +28,7 @@ def prompt_text(prompt: str | None) -> str:
 
 
 def prompt_lines(path: str) -> list[str]:
-    """The lines of a file (`-`: of stdin), one prompt each. An empty line is an empty prompt.
+    """The lines of a file (`-`: of stdin), one prompt each.
 
     Raises:
         UsageError: the file can't be read, has no lines, or is not UTF-8.

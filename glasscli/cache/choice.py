@@ -74,18 +74,27 @@ class CacheChoice:
     @property
     def text(self) -> str:
         """The shortest text that stands for this choice; reading it gives the choice back."""
-        parts = []
-        if self.k == self.v != "f32":
-            parts.append(self.k)
-        elif self.k != self.v:
-            parts += [f"{role}={name}" for role, name in (("k", self.k), ("v", self.v)) if name != "f32"]
-        parts += ["norot"] * (not self.rotated)
+        if self.k == self.v:
+            formats = [self.k] if self.k != "f32" or not self._rules else []
+        else:
+            formats = [f"{role}={name}" for role, name in (("k", self.k), ("v", self.v)) if name != "f32"]
+        return ",".join([*formats, *self._rules])
+
+    @property
+    def explicit_text(self) -> str:
+        """The same with both formats named: it stands for this choice whatever is taken where none is named."""
+        formats = [self.k] if self.k == self.v else [f"k={self.k}", f"v={self.v}"]
+        return ",".join([*formats, *self._rules])
+
+    @property
+    def _rules(self) -> list[str]:
+        """What there is to say beside the formats, in text."""
+        parts = ["norot"] * (not self.rotated)
         parts += [f"residual={self.residual}"] * (self.residual != RESIDUAL)
         if self.keeps != "all":
             parts.append((f"sinks={self.sinks}+" if self.sinks else "") + f"{self.keeps}={self.tokens}")
         parts += ["renumber"] * self.renumbered
-        parts += [f"kv-heads={self.kv_heads}"] * (self.kv_heads is not None)
-        return ",".join(parts) or "f32"
+        return parts + [f"kv-heads={self.kv_heads}"] * (self.kv_heads is not None)
 
     @property
     def says(self) -> str:

@@ -29,8 +29,11 @@ EXAMPLES = ("q8_0", "k=q8_0,v=q4_0", "sinks=4+window=252")
 UNITS = {"kv-heads": "a number of heads"}
 
 
-def parse_choice(text: str) -> CacheChoice:
+def parse_choice(text: str, unnamed: str = "f32") -> CacheChoice:
     """The choice that `text` stands for.
+
+    Args:
+        unnamed: the format of keys, of values, or of both where the text names none.
 
     Raises:
         UsageError: a part that is not known, named twice, without its value, or at odds with another.
@@ -49,7 +52,7 @@ def parse_choice(text: str) -> CacheChoice:
                 )
             fields[field], said_by[field] = value, part.strip()
     try:
-        return CacheChoice(**fields)
+        return CacheChoice(**{"k": unnamed, "v": unnamed} | fields)
     except UsageError as error:
         raise UsageError(f"cache {show(text)}: {error}") from None
 

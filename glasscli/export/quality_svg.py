@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -82,6 +83,7 @@ def quality_picture(model: str, results: "Sequence[Result]", context: int, max_k
     lowest, highest = min(*klds, max_kld or LEAST), max(*klds, max_kld)
     y_axis = Axis(10 ** math.floor(math.log10(lowest)), 10 ** math.ceil(math.log10(highest) + 0.1), BOTTOM, TOP)
     best = frontier(results)
+    corners = _corners(x_axis, y_axis, best)
     note = f"bytes of {context:,} tokens, as read · mean KL divergence, full cache ‖ this, in nats · logarithmic axes"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
@@ -91,8 +93,8 @@ def quality_picture(model: str, results: "Sequence[Result]", context: int, max_k
         _text(LEFT, 46, note, "dim"),
         *_grid(x_axis, y_axis),
         *_limit(x_axis, y_axis, max_kld),
-        *_frontier(x_axis, y_axis, best),
-        *_points(x_axis, y_axis, results, best),
+        *_frontier(corners),
+        *_points(x_axis, y_axis, results, best, _lines(corners, y_axis, max_kld)),
         _text(LEFT, HEIGHT - 18, LEGEND, "dim"),
         "</svg>",
         "",
@@ -126,23 +128,40 @@ def _limit(x_axis: Axis, y_axis: Axis, max_kld: float) -> list[str]:
     return [line, _text(RIGHT, y - 5, f"limit {max_kld:g}", "said", "end")]
 
 
-def _frontier(x_axis: Axis, y_axis: Axis, best: "Sequence[Result]") -> list[str]:
-    """Steps: what the least divergence is for so many bytes."""
-    if not best:
+def _corners(x_axis: Axis, y_axis: Axis, best: "Sequence[Result]") -> list[tuple[float, float]]:
+    """Steps, from the top to the right edge: what the least divergence is for so many bytes."""
+    height, corners = float(TOP), []
+    for result in best:
+        x, y = x_axis.at(result.chunk_bytes), y_axis.at(result.divergence.kld)
+        corners += [(x, height), (x, y)]
+        height = y
+    return [*corners, (RIGHT, height)] if best else []
+
+
+def _frontier(corners: Sequence[tuple[float, float]]) -> list[str]:
+    if not corners:
         return []
-    places = [(x_axis.at(result.chunk_bytes), y_axis.at(result.divergence.kld)) for result in best]
-    steps = [f"M{places[0][0]:.1f} {TOP}", f"L{places[0][0]:.1f} {places[0][1]:.1f}"]
-    for x, y in places[1:]:
-        steps.append(f"H{x:.1f} V{y:.1f}")
-    return [f'<path class="frontier" d="{" ".join(steps)} H{RIGHT}"/>']
+    path = " L".join(f"{x:.1f} {y:.1f}" for x, y in corners)
+    return [f'<path class="frontier" d="M{path}"/>']
 
 
-def _points(x_axis: Axis, y_axis: Axis, results: "Sequence[Result]", best: "Sequence[Result]") -> list[str]:
+def _lines(corners: Sequence[tuple[float, float]], y_axis: Axis, max_kld: float) -> list[Box]:
+    """What labels keep clear of: the steps, the limit and its name."""
+    lines = [Box(min(a, c), min(b, d), max(a, c), max(b, d)) for (a, b), (c, d) in pairwise(corners)]
+    if max_kld < y_axis.low:
+        return lines
+    y = y_axis.at(max_kld)
+    return [*lines, Box(LEFT, y, RIGHT, y), Box(RIGHT - CHARACTER * len(f"limit {max_kld:g}"), y - LINE - 4, RIGHT, y)]
+
+
+def _points(
+    x_axis: Axis, y_axis: Axis, results: "Sequence[Result]", best: "Sequence[Result]", lines: Sequence[Box]
+) -> list[str]:
     places = [(x_axis.at(result.chunk_bytes), y_axis.at(result.divergence.kld)) for result in results]
-    taken = [Box(x - 6, y - 6, x + 6, y + 6) for x, y in places]
+    taken = [*lines, *(Box(x - 6, y - 6, x + 6, y + 6) for x, y in places)]
     parts, labels = [], []
     for result, (x, y) in zip(results, places, strict=True):
-        name, kld, size = result.choice.text, result.divergence.kld, format_bytes(result.chunk_bytes)
+        name, kld, size = result.choice.explicit_text, result.divergence.kld, format_bytes(result.chunk_bytes)
         kind = "point best" if any(result is other for other in best) else "point"
         said = f"<title>{xml(name)}: {size}, KLD {kld:.3g}</title>"
         parts.append(f'<g class="{kind}">{_shape(result.choice, x, y)}{said}</g>')
@@ -173,7 +192,7 @@ def _room(text: str, x: float, y: float, taken: Sequence[Box]) -> Box:
     """Where a label goes: beside its point, or as near to it as nothing else stands."""
     width = CHARACTER * len(text)
     places = []
-    for lines in (0, -1, 1, -2, 2, -3, 3, -4, 4):
+    for lines in (0, -1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6):
         baseline = y + 4 + lines * LINE
         places += [(x + 9, baseline), (x - 9 - width, baseline), (x - width / 2, baseline)][: 3 if lines else 2]
     boxes = []

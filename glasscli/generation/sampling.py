@@ -53,7 +53,7 @@ class SamplingParams:
     repetition_penalty: float = 1.0
     frequency_penalty: float = 0.0
     presence_penalty: float = 0.0
-    logit_bias: Mapping[int, float] = field(default_factory=dict)
+    logit_bias: Mapping[int, float] = field(default_factory=dict, hash=False)  # so that settings can be keys
 
     def __post_init__(self) -> None:
         if not 0 <= self.temperature < math.inf:

@@ -22,4 +22,4 @@ def check_parts(choice: CacheChoice, by: By) -> None:
         UsageError: by head where no token is dropped: packing is not a matter of heads.
     """
     if by is By.head and choice.keeps == "all":
-        raise UsageError(f"{choice.text} drops no tokens; by head goes with window, sinks, h2o and tova")
+        raise UsageError(f"{choice.explicit_text} drops no tokens; by head goes with window, sinks, h2o and tova")

@@ -76,11 +76,12 @@ class Trial:
             CheckpointError: what the model predicts is no number.
         """
         if not LEAST <= context <= loaded.config.max_seq_len:
-            raise UsageError(f"a chunk of {context} tokens; expected {LEAST} to {loaded.config.max_seq_len}")
+            most = loaded.config.max_seq_len
+            raise UsageError(f"a chunk of {context:,} tokens; this model reads {LEAST} to {most:,}")
         self.loaded, self.context = loaded, context
         self.chunks = list(islice(cut_chunks(documents, context, loaded.config.bos_ids[:1]), most_chunks))
         if not self.chunks:
-            raise UsageError(f"no document of the text has the {context} tokens of a chunk; ask for shorter ones")
+            raise UsageError(f"no document of the text has the {context:,} tokens of a chunk; ask for shorter ones")
         full = CacheChoice()
         self._full = [self._scored(loaded.model, self._cache(loaded.model, full), ids) for ids in self.chunks]
         if not all(np.isfinite(logits).all() for logits in self._full):

@@ -50,7 +50,7 @@ def usual_for_layers(config: ModelConfig, context: int) -> list[CacheChoice]:
 
 def usual_for_heads(config: ModelConfig, context: int) -> list[CacheChoice]:
     """What is looked into head by head if nobody says: sinks and a window of half a chunk."""
-    return [CacheChoice(keeps="window", tokens=context // 2 - SINKS, sinks=SINKS)]
+    return [CacheChoice(k="f16", v="f16", keeps="window", tokens=context // 2 - SINKS, sinks=SINKS)]
 
 
 def usual_apart(config: ModelConfig, context: int) -> list[CacheChoice]:

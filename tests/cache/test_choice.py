@@ -42,6 +42,26 @@ def test_text_and_choice_are_one_to_one(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "f16"),
+    [
+        ("window=8", "f16,window=8"),
+        ("kv-heads=1", "f16,kv-heads=1"),
+        ("k=q8_0", "k=q8_0,v=f16"),
+        ("v=f16,norot,k=q4_0", "k=q4_0,v=f16,norot"),
+        ("f32", "f32"),
+        ("f32,window=8", "f32,window=8"),
+        ("v=kivi2,residual=64,kv-heads=2", "k=f16,v=kivi2,residual=64,kv-heads=2"),
+    ],
+)
+def test_another_format_may_stand_for_what_names_none(text: str, f16: str) -> None:
+    choice = parse_choice(text, "f16")
+    assert choice.explicit_text == f16
+    for unnamed in ("f32", "f16", "q8_0"):
+        assert parse_choice(choice.explicit_text, unnamed) == choice
+    assert parse_choice(choice.text) == choice
+
+
+@pytest.mark.parametrize(
     ("text", "same"),
     [
         ("q8_0,sinks=4,window=252", "q8_0,sinks=4+window=252"),

@@ -153,6 +153,16 @@ def test_what_is_right_gets_none(model: list[str]) -> None:
     assert said(*model, "one\ntwo", "--stop", "\n", *more) == []
 
 
+def test_samples_of_a_chat_are_those_of_their_seeds(chat: list[str]) -> None:
+    args = (*chat, "--chat", "--system", "Be brief.", "Hi", "--json")
+    results = json.loads(text_of(glass(*args, "--samples", "2")))["results"]
+    for i, result in enumerate(results):
+        alone = json.loads(text_of(glass(*args, "--seed", str(1 + i))))
+        assert [result[key] for key in ("text", "prompt", "messages")] == [
+            alone[key] for key in ("text", "prompt", "messages")
+        ]
+
+
 def test_several_prompts_are_numbered(model: list[str]) -> None:
     text = b"good\n<|endoftext|> bad\n ok {}\n<|endoftext|> {bad} \n"
     names, space = said(*model, "--prompts", "-", "-n", "1", "--seed", "1", stdin=text)

@@ -42,6 +42,14 @@ def test_the_ending_of_a_file_says_its_form(model: list[str], tmp_path: Path) ->
     assert (tmp_path / "b.csv").read_bytes() == (tmp_path / "a.csv").read_bytes()
 
 
+def test_what_the_model_would_read_goes_there_too(model: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "prompt.json"
+    ran = glass(*model, "Once", "--show-prompt", "-o", str(file))
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.endswith(", what the model would read\n")
+    assert file.read_text() == text_of(glass(*model, "Once", "--show-prompt", "--json"))
+
+
 def test_a_dash_is_stdout(model: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert glass(*model, *ARGS, "-o", "-") == glass(*model, *ARGS)

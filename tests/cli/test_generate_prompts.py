@@ -48,6 +48,9 @@ def test_blank_lines_are_no_prompts(model: list[str], tmp_path: Path) -> None:
     ran = glass(*model, "--prompts", str(file))
     assert (ran.code, ran.out) == (2, "")
     assert f"{file}: its 2 lines are all blank" in ran.err
+    assert (
+        "glass: 1 blank line of stdin is no prompt" in glass(*model, "--prompts", "-", "-n", "1", stdin=b"a\n\nb").err
+    )
 
 
 def test_results_come_as_they_end_or_in_order() -> None:

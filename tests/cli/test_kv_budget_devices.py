@@ -160,6 +160,12 @@ class TestVerdicts:
         out = text_of(glass("kv-budget", *LLAMA, "--gpu", "16GiB", "-q"))
         assert "does not fit: the weights take 14.99 GiB of the 14.72 GiB that vLLM may use" in out
 
+    def test_what_must_be_known_of_the_engine_is_said(self) -> None:
+        words = ("--model", "deepseek-v3", "--gpu", "16xh200", "--tp", "8", "--pcp", "2", "--ctx", "8k")
+        out = text_of(glass("kv-budget", *words, columns=200))
+        assert "note  pcp 2: 2 ranks share the work on a prompt and each keeps all of the cache" in out
+        assert "note" not in text_of(glass("kv-budget", *words, "-q"))
+
     def test_devices_that_stay_idle_are_told_of(self) -> None:
         out = text_of(glass("kv-budget", *LLAMA, "--gpu", "h100", "--num", "8", "--tp", "4", "--ctx", "8k"))
         assert "4 of the 8 devices stay idle: --dp 2 would use them" in out

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -90,13 +91,27 @@ def test_parts_are_in_page_document_and_table(by: str, n: int) -> None:
     assert str(round(parts[0]["kld"], 4)).lstrip("0") in out
 
 
+def test_what_names_no_format_is_kept_in_f16() -> None:
+    """So `of f16` is what is kept of it; the row says the format, and means the same when it is typed."""
+    told = document("--spec", "window=32", "--spec", "k=q8_0", "--spec", "kv-heads=1", "--spec", "f32,window=32")
+    assert [row["cache"] for row in told["caches"]] == [
+        "f16,window=32",
+        "k=q8_0,v=f16",
+        "f16,kv-heads=1",
+        "f32,window=32",
+    ]
+    assert [row["of_f16"] for row in told["caches"]] == [0.5, (34 / 64 + 1) / 2, 0.5, 1]
+    again = document(*(word for row in told["caches"] for word in ("--spec", row["cache"])))
+    assert again["caches"] == told["caches"]
+
+
 @pytest.mark.parametrize("columns", [40, 80, 100, 200])
 @pytest.mark.parametrize("by", ["head", "layer", "kv", "depth"])
 def test_no_line_is_wider_than_the_terminal(columns: int, by: str) -> None:
     specs = ("--spec", "k=fp8_e4m3,v=f16,sinks=4+window=12,renumber", "--spec", "window=16")
     out = text_of(quality("-m", str(tiny_folder()), *specs, "--by", by, columns=columns))
     assert max(cell_len(line) for line in out.splitlines()) <= columns
-    for spec in specs[1::2]:
+    for spec in (specs[1], "f16,window=16"):
         assert spec in "".join(out.split())  # one is wider than 40 columns
 
 
@@ -126,9 +141,9 @@ def test_a_limit_that_was_given_is_a_check(args: list[str], code: int) -> None:
 
 
 def test_a_window_longer_than_a_chunk_has_passed_no_check() -> None:
-    ran = quality("--spec", "window=64", "--max-kld", "0.01")
+    ran = quality("--spec", "f32,window=64", "--max-kld", "0.01")
     assert ran.code == 1
-    assert "too short to check window=64" in ran.err
+    assert "too short to check f32,window=64" in ran.err
     assert "too short to drop or pack any" in " ".join(ran.out.split())
     assert quality("--spec", "window=64").code == 0
 
@@ -136,11 +151,13 @@ def test_a_window_longer_than_a_chunk_has_passed_no_check() -> None:
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (["--spec", "q9_0"], 2, "'q9_0' is not known"),
+        (["--spec", "q9_0"], 2, "--spec 'q9_0': 'q9_0' is not known"),
         (["--spec", "kv-heads=3"], 1, "can't be merged into 3 groups"),
         (["--spec", "q8_0", "--by", "head"], 2, "q8_0 drops no tokens"),
         (["--max-kld", "nan"], 2, "expected nats from 0 up"),
-        (["--ctx", "1000"], 2, "expected 8 to 512"),
+        (["--ctx", "100000"], 2, "--ctx 100000: a chunk of 100,000 tokens; this model reads 8 to 512"),
+        (["--ctx", "many"], 2, "--ctx: 'many' is not a number of tokens"),
+        (["--chunks", "0"], 2, "--chunks: '0' is not a number of chunks"),
         (["--json", "--csv"], 2, "Give one of them"),
         (["Hi", "--text", "x"], 2, "Give one of them"),
         (["--text", "no/such/file"], 2, "No such file"),
@@ -190,7 +207,15 @@ def test_the_picture_is_one_file_that_needs_nothing_else(tmp_path: Path) -> None
     assert circles["q4_0"] < circles["q8_0"] < circles["f16"]
     heights = {title.text.split(":")[0]: float(shape.get("cy", 0)) for shape, title in points if shape.get("cy")}
     assert heights["q4_0"] < heights["q8_0"] < heights["f16"]  # y goes down, and so does what they cost
-    assert any("frontier" in path.get("class", "") for path in picture.iter(f"{SVG}path"))
+    (steps,) = [path for path in picture.iter(f"{SVG}path") if path.get("class") == "frontier"]
+    corners = [tuple(map(float, place.split())) for place in steps.get("d", "").removeprefix("M").split(" L")]
+    for label in picture.iter(f"{SVG}text"):
+        if label.text in specs:
+            left, bottom = float(label.get("x", 0)), float(label.get("y", 0))
+            right = left + 6.7 * len(label.text)
+            for (x0, y0), (x1, y1) in pairwise(corners):
+                outside = max(x0, x1) < left or min(x0, x1) > right or max(y0, y1) < bottom - 9 or min(y0, y1) > bottom
+                assert outside, f"the frontier runs through {label.text}"
 
 
 def test_what_does_not_fit_a_model_is_left_out_of_the_usual_list(tmp_path: Path) -> None:
@@ -222,14 +247,14 @@ def test_ctrl_c_keeps_the_rows_that_are_done() -> None:
     """Many caches, enough to take more than the second after which a terminal is told how far it is."""
     specs = [word for n in range(40, 500) for word in ("--spec", f"window={n}")]
     terminal = Terminal("kv-quality", *specs, columns=100, NO_COLOR="1")
-    while b" of 460  window=" not in terminal.seen:
+    while b" of 460  f16,window=" not in terminal.seen:
         terminal.read(len(terminal.seen) + 1)
     terminal.interrupt()
     code, shown = terminal.finish()
     page = shown.split("\r")[-1]  # what is still there when the line that tells is gone
     assert code == 130
     assert "Traceback" not in shown
-    rows = [line for line in page.splitlines() if line.startswith("window=")]
+    rows = [line for line in page.splitlines() if line.startswith("f16,window=")]
     done = int(re.search(r"interrupted: (\d+) of 460 caches were tried", page)[1])  # type: ignore[index]
     assert len(rows) == done
     assert page.startswith("glass-1m\n" if done else "glass: interrupted")

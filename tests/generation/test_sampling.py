@@ -38,6 +38,12 @@ def test_settings_out_of_range_are_refused_by_name_and_value(setting: str, value
     assert str(value) in str(error.value)
 
 
+def test_settings_can_be_keys() -> None:
+    biased = SamplingParams(logit_bias={3: 1.0})
+    assert {biased: 1}[SamplingParams(logit_bias={3: 1.0})] == 1
+    assert biased != SamplingParams()
+
+
 # Greedy.
 
 

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import llama_cpp as lib
 import numpy as np
 from folders import write_folder
 from gguf_file import write_gguf
+from helpers.rounded_queries import RoundedQueries
 
 from glasscli import SamplingParams, generate, load_model
 from glasscli.cache.choice_text import parse_choice
@@ -34,6 +36,7 @@ TYPES = {
     "q5_0": lib.GGML_TYPE_Q5_0, "q4_1": lib.GGML_TYPE_Q4_1, "q4_0": lib.GGML_TYPE_Q4_0,
 }  # fmt: skip
 SHIPPED_SPECS = ("q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "k=q4_0,v=q8_0", "k=q8_0,v=q4_0")
+ROUNDED_SPECS = ("q8_0", "q5_1,norot", "q4_0")
 SMOLLM2_SPECS = ("q8_0", "q5_1", "q5_1,norot", "q5_0", "q5_0,norot", "q4_1", "q4_1,norot", "q4_0", "q4_0,norot")
 
 
@@ -95,16 +98,27 @@ def of_smollm2(path: Path, text: str) -> dict[str, Any]:
     step = CONTEXT - 1
     mark = loaded.config.bos_ids[:1]
     chunks = [[*mark, *ids[first : first + step]] for first in range(0, 4 * step, step)]
-    theirs = mean_klds(path, chunks, SMOLLM2_SPECS)
-    ours: dict[str, list[np.ndarray]] = {spec: [] for spec in SMOLLM2_SPECS}
+    return {
+        "file": path.name,
+        "text": text[:60],
+        "llama_cpp": mean_klds(path, chunks, SMOLLM2_SPECS),
+        "glass": own_klds(loaded, chunks, SMOLLM2_SPECS),
+        "glass_rounded_queries": own_klds(loaded, chunks, ROUNDED_SPECS, rounded=True),
+    }
+
+
+def own_klds(loaded: Any, chunks: list[list[int]], specs: tuple[str, ...], rounded: bool = False) -> dict[str, float]:
+    """What glass loses; `rounded`: with queries in 8 bits, too, as llama.cpp multiplies them with packed keys."""
+    found: dict[str, list[np.ndarray]] = {spec: [] for spec in specs}
     half = slice(CONTEXT // 2 - 1, -1)
     for chunk in chunks:
         full = loaded.model(chunk)[half]
-        for spec in SMOLLM2_SPECS:
-            cache = loaded.model.chosen_cache(parse_choice(spec), CONTEXT)
-            ours[spec].append(kl_divergence(full, loaded.model(chunk, cache)[half]))
-    means = {spec: float(np.concatenate(klds).mean()) for spec, klds in ours.items()}
-    return {"file": path.name, "text": text[:60], "llama_cpp": theirs, "glass": means}
+        for spec in specs:
+            choice = parse_choice(spec)
+            trace = RoundedQueries(choice, loaded.config.head_dim) if rounded else None
+            cache = loaded.model.chosen_cache(choice, CONTEXT)
+            found[spec].append(kl_divergence(full, loaded.model(chunk, cache, trace=trace)[half]))
+    return {spec: float(np.concatenate(klds).mean()) for spec, klds in found.items()}
 
 
 def main() -> None:

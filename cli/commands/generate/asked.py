@@ -122,8 +122,8 @@ def templates(checkpoint: Checkpoint) -> ChatTemplates:
     return found
 
 
-def show_prompt(options: Options) -> int:
-    """Print what the model would read, and write nothing; the exit code. Loads no weights."""
+def show_prompt(options: Options) -> None:
+    """Print what the model would read, and write nothing. Loads no weights."""
     text, before = said(options)
     checkpoint = open_checkpoint(model_path(options.model, Need.tokenizer, quiet=options.quiet))
     tokenizer = checkpoint.tokenizer()
@@ -134,4 +134,3 @@ def show_prompt(options: Options) -> int:
         write_json({"schema": "glass.prompt/1", "prompt": made.text, "prompt_ids": ids, "messages": made.messages})
     else:
         write_text(made.text + "\n")
-    return 0

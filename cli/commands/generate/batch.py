@@ -22,7 +22,7 @@ from glasscli.cli.commands.generate.waiting_line import WaitingLine
 from glasscli.cli.console import is_terminal, note
 from glasscli.cli.interrupts import watch_interrupts
 from glasscli.cli.models import load
-from glasscli.cli.prompt_text import prompt_lines
+from glasscli.cli.prompt_text import STDIN, prompt_lines
 from glasscli.errors import UsageError
 from glasscli.generation.batch import Batch, generate_batch
 from glasscli.generation.messages import Message
@@ -60,13 +60,13 @@ def batch_said(options: Options) -> tuple[list[str | None], list[Message]]:
     if options.prompts is None:
         text, before = said(options)
         return [text], before
-    lines = prompt_lines(options.prompts)
+    lines, source = prompt_lines(options.prompts), "stdin" if options.prompts == STDIN else options.prompts
     texts: list[str | None] = [line for line in lines if line.strip()]
     if not texts:
-        raise UsageError(f"{options.prompts}: its {len(lines):,} lines are all blank; expected one prompt a line")
+        raise UsageError(f"{source}: its {len(lines):,} lines are all blank; expected one prompt a line")
     if len(texts) < len(lines) and not options.quiet:
         n = len(lines) - len(texts)
-        note(f"{n:,} blank line{'s' * (n > 1)} of {options.prompts} {'is' if n == 1 else 'are'} no prompt: left out")
+        note(f"{n:,} blank line{'s' * (n > 1)} of {source} {'is' if n == 1 else 'are'} no prompt: left out")
     return texts, system_turn(options)
 
 

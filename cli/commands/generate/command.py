@@ -36,8 +36,13 @@ def run(options: Options) -> int:
     check_together(options)
     if options.show_prompt:
         from glasscli.cli.commands.generate.asked import show_prompt
+        from glasscli.cli.output_file import into_file, tell
 
-        return show_prompt(options)
+        with into_file(options.output):
+            show_prompt(options)
+        if options.output is not None and not options.quiet:
+            tell(options.output, "what the model would read")
+        return 0
     pin_threads(options.model, options.quiet)
     check_params(options)
     if options.several is not None:

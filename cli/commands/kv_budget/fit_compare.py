@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from glasscli.budget.device_answer import DeviceAnswer
 from glasscli.budget.engines import ENGINES
 from glasscli.budget.questions import Settings
+from glasscli.budget.sizer import Sizer
 from glasscli.budget.subjects import Subject
 from glasscli.cli import console
 from glasscli.cli.commands.kv_budget import fit_asked, fit_data
@@ -120,8 +121,10 @@ def fits_screen(page: Page, options: Options, found: Sequence[DeviceAnswer]) -> 
 
 def engine_of(found: DeviceAnswer) -> str:
     """Whose rules a row is by."""
-    edition = ENGINES[found.settings.engine].title
-    return edition if found.settings.engine != "logical" else "as mathematics needs it"
+    if found.settings.engine == "logical":
+        return "as mathematics needs it"
+    edition = Sizer(found.settings.request(found.subject)).engine.edition
+    return f"{ENGINES[found.settings.engine].title} {edition}".rstrip()
 
 
 def label(found: DeviceAnswer, first: DeviceAnswer) -> str:

@@ -15,14 +15,18 @@ from glasscli.errors import UsageError
 from glasscli.quality.by import By, check_parts
 from glasscli.units import parse_count, show
 
+UNNAMED = "f16"  # what a token takes beside f16 is then the share of what is kept
 EPILOG = """\
 Every cache reads the same text; its predictions are compared with those of the
 full cache in float32. A chunk stays in one document (a line <|endoftext|> ends
 one), and its second half is scored. A query sees what the cache of a decoder
-that goes token by token holds right after that query's token came.
+that goes token by token holds right after that query's token came. Queries are
+exact; llama.cpp rounds them to 8 bits where keys are packed, so q8_0 costs
+slightly more there.
 
 \b
-A cache is a format, a rule for tokens, merged heads, or several of these:
+A cache is a format, a rule for tokens, merged heads, or several of these; what
+names no format is kept in f16, as in other engines (with --cache: in f32):
   q8_0              f32 f16 bf16 fp8_e4m3 fp8_e5m2 q8_0 q5_1 q5_0 q4_1 q4_0
                     kivi4 kivi2; k=q8_0,v=q4_0 keys and values apart
   q4_0,norot        without llama.cpp's rotation (head widths of 64, 128, ...)
@@ -116,7 +120,10 @@ class Options:
     @property
     def choices(self) -> list[CacheChoice] | None:
         """The caches that were named, each once."""
-        return list(dict.fromkeys(map(parse_choice, self.spec))) if self.spec else None
+        try:
+            return list(dict.fromkeys(parse_choice(text, UNNAMED) for text in self.spec)) if self.spec else None
+        except UsageError as error:
+            raise UsageError(f"--spec{str(error).removeprefix('cache')}") from None
 
     def check(self) -> None:
         """Refuse what makes no sense before anything is loaded.

@@ -40,17 +40,17 @@ def document(found: Found) -> dict[str, Any]:
         "by": found.by,
         "caches": [_row(found, result, own) for result, own in zip(found.results, parts, strict=True)],
         "max_kld": found.max_kld,
-        "smallest": None if verdict.best is None else verdict.best.choice.text,
-        "smallest_that_drops_tokens": None if verdict.shorter is None else verdict.shorter.choice.text,
+        "smallest": None if verdict.best is None else verdict.best.choice.explicit_text,
+        "smallest_that_drops_tokens": None if verdict.shorter is None else verdict.shorter.choice.explicit_text,
         "warnings": warnings(found),
-        "left_out": [{"cache": choice.text, "why": why} for choice, why in found.skipped],
+        "left_out": [{"cache": choice.explicit_text, "why": why} for choice, why in found.skipped],
         "interrupted": found.interrupted,
     }
 
 
 def _row(found: Found, result: Result, parts: Sequence[Part]) -> dict[str, Any]:
     choice = result.choice
-    row = {"cache": choice.text, "says": choice.says, **_figures(found, result)}
+    row = {"cache": choice.explicit_text, "says": choice.says, **_figures(found, result)}
     row["passes"] = passes(result, found.max_kld)
     row["flags"] = {
         "kv_budget": budget_flags(choice),
@@ -83,7 +83,7 @@ def show_csv(found: Found) -> None:
     """A row a cache, and one for each of its parts: those have a name, and no bytes of their own."""
     rows: list[dict[str, object]] = []
     for i, result in enumerate(found.results):
-        cache = {"cache": result.choice.text}
+        cache = {"cache": result.choice.explicit_text}
         rows.append({**cache, "part": "all", **_figures(found, result)})
         rows += [{**cache, **_part(part)} for part in (found.parts[i] if i < len(found.parts) else ())]
     console.write_csv(COLUMNS, rows)

@@ -19,7 +19,8 @@ BAR = 24  # cells of the longest
 
 def parts_lines(page: Page, found: Found) -> list[Line]:
     """What was found of each cache's parts."""
-    there = [(result.choice.text, parts) for result, parts in zip(found.results, found.parts, strict=False) if parts]
+    tried = zip(found.results, found.parts, strict=False)
+    there = [(result.choice.explicit_text, parts) for result, parts in tried if parts]
     if not there or found.by is None:
         return []
     title = page.wrap(SAYS[found.by], style="bold")

@@ -11,7 +11,7 @@ from glasscli.cli.commands.kv_quality.progress import Tried
 from glasscli.cli.console import note, write_json
 from glasscli.cli.models import load
 from glasscli.cli.prompt_text import STDIN, file_text, prompt_text
-from glasscli.errors import GlassError
+from glasscli.errors import GlassError, UsageError
 from glasscli.export.target import check_target
 from glasscli.quality.by import By
 from glasscli.quality.parts import Part, n_parts, parts_of
@@ -91,7 +91,10 @@ def open_trial(options: Options, loaded: LoadedModel) -> Found:
     documents = documents_of(loaded, text)
     context = options.context or usual_context(loaded, documents)
     there = n_chunks(loaded, documents, context) if context > 1 else 0
-    trial = Trial(loaded, documents, context, options.n_chunks or usual_chunks(loaded, context))
+    try:
+        trial = Trial(loaded, documents, context, options.n_chunks or usual_chunks(loaded, context))
+    except UsageError as error:
+        raise (error if options.ctx is None else UsageError(f"--ctx {options.ctx}: {error}")) from None
     return Found(trial, source, there, options.by, options.limit)
 
 
@@ -122,7 +125,7 @@ def kept_on_interrupt(found: Found) -> Iterator[None]:
 def try_all(found: Found, choices: Sequence[CacheChoice], usual: bool, progress: Tried) -> None:
     """One cache after the other, and its parts behind it."""
     for number, choice in enumerate(choices, 1):
-        said = f"{number} of {len(choices)}  {choice.text}"
+        said = f"{number} of {len(choices)}  {choice.explicit_text}"
         progress.say(said)
         try:
             result = found.trial.run(choice)
@@ -166,7 +169,7 @@ def show(options: Options, found: Found) -> None:
         page.show(quality_screen(page, found, options))
     if not options.quiet:
         for choice, why in found.skipped:
-            note(f"{choice.text} was left out: {why}")
+            note(f"{choice.explicit_text} was left out: {why}")
         if options.svg is not None:
             note(f"wrote {options.svg}")
 
@@ -186,9 +189,9 @@ def exit_code(options: Options, found: Found) -> int:
     if not options.spec and len(over) + len(untried) < len(found.results):
         return 0
     if over:
-        costs = ", ".join(f"{result.choice.text} ({result.divergence.kld:.4f})" for result in over)
+        costs = ", ".join(f"{result.choice.explicit_text} ({result.divergence.kld:.4f})" for result in over)
         note(f"over a KL divergence of {found.limit:g}: {costs}")
     if untried:
-        names = ", ".join(result.choice.text for result in untried)
+        names = ", ".join(result.choice.explicit_text for result in untried)
         note(f"chunks of {context:,} tokens are too short to check {names}")
     return 1 if over or untried else 0

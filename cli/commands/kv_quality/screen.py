@@ -50,7 +50,7 @@ def _head(page: Page, found: Found) -> list[Line]:
 def _row(found: Found, result: Result) -> dict[str, str]:
     figures, (grown, fixed) = result.divergence, sizes(result)
     return {
-        "cache": result.choice.text,
+        "cache": result.choice.explicit_text,
         "a token": grown,
         "fixed": fixed,
         "size": size(result),
@@ -97,7 +97,7 @@ def _verdict(page: Page, found: Found, options: Options) -> list[Line]:
         return page.say(f"No cache here that keeps every token stays under {limit}.", "bold") if found.results else []
     best = verdict.best
     of_f16 = percent(best.chunk_bytes / found.f16_bytes)
-    words = f"Smallest under {limit}: {best.choice.text}, {of_f16} of f16, KLD {nats(best.divergence.kld)}."
+    words = f"Smallest under {limit}: {best.choice.explicit_text}, {of_f16} of f16, KLD {nats(best.divergence.kld)}."
     lines = page.say(words, "bold")
     for command in () if options.quiet else commands_for(best.choice, options):
         lines += page.flow("  ", [command], indent=4)
