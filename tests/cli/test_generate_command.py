@@ -49,7 +49,7 @@ from glasscli.cli.commands.generate.command import EPILOG
         (["x", "--samples", "2", "--show", "colour"], "--show is for one text; with --samples"),
         (["x", "--samples", "2", "--prompts", "f"], "a prompt and --prompts are two sources"),
         (["--samples", "2", "--prompts", "f"], "--samples is for one prompt"),
-        (["x", "--samples", "0"], "0 is too small"),
+        (["x", "--samples", "0"], "--samples: 0 is too small"),
         (["x", "--samples", "2", "--no-cache"], "--no-cache is for one text"),
         (["x", "--samples", "2", "--overflow", "slide"], "--overflow slide is for one text"),
         (["x", "--csv", "--json"], "--json and --csv are two formats"),
