@@ -26,9 +26,10 @@ types: .venv/dev ## mypy, strict
 check: lint types test ## what to run before a commit
 
 # New weights also need `python tests/golden/make_greedy.py`, in an environment with torch.
-golden: man ## write the stored screens, the README's outputs and the manual page anew
+golden: man ## write the stored screens, the README's outputs and terminal, and the manual page anew
 	$(BIN)/python tests/golden/make.py
 	$(BIN)/python tests/readme_examples.py
+	$(BIN)/python tests/terminal_picture.py
 
 man: .venv/glass ## write the manual page cli/help/glass.1 anew
 	$(BIN)/glass help --man > glass.1.part

@@ -89,7 +89,6 @@ def run(name: str, args: list[str]) -> int:
         return complain(unknown_command(name, COMMANDS), 2)
     import typer
 
-    from glasscli.cli import misused
     from glasscli.cli.console import telling
     from glasscli.cli.naming import Read, read_names
     from glasscli.errors import GlassError, UsageError
@@ -98,7 +97,10 @@ def run(name: str, args: list[str]) -> int:
     try:
         command = load(name)
         line = read_names(command.Options, args)
-        misused.check(name, command.Options, args, line)
+        if len(line.loose) > len(line.arguments):
+            from glasscli.cli.misused import too_many
+
+            raise UsageError(too_many(name, args, line))
         read = line
         options = parser(name).main(read.args, prog_name=f"glass {name}", standalone_mode=False)
         if isinstance(options, int):  # what was asked for was help
@@ -117,7 +119,9 @@ def run(name: str, args: list[str]) -> int:
     except GlassError as error:
         return complain(read.as_typed(str(error)), error.exit_code)
     except typer.BadParameter as error:
-        return complain(misused.bad_value(error, read), error.exit_code)
+        from glasscli.cli.misused import bad_value
+
+        return complain(bad_value(error, read), error.exit_code)
     except typer.TyperException as error:
         return complain(f"{error.format_message()}\nTry: glass {name} --help", error.exit_code)
 

@@ -3,13 +3,10 @@
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, get_args
-
-from typer.models import ArgumentInfo
+from typing import TYPE_CHECKING
 
 from glasscli.cli.console import printable
-from glasscli.cli.other_names import OF_ONE_REPLICA, TEXTS, elsewhere
-from glasscli.errors import UsageError
+from glasscli.cli.other_names import TEXTS, elsewhere
 from glasscli.likeness import asked, did_you_mean, nearest
 from glasscli.units import show
 
@@ -44,13 +41,24 @@ def unknown_command(name: str, commands: Sequence[str]) -> str:
 
 def unknown_option(typed: str, names: "Mapping[str, Name]") -> str:
     """What to say of an option that there is not."""
-    said = f"no option {printable(typed)}."
+    said = f"no option {printable(typed if len(typed) <= 40 else typed[:40] + '…')}."
     if word := elsewhere(typed.replace("_", "-"), names.__contains__):
         return f"{said} {word}"
     if not re.fullmatch(r"--?[A-Za-z][\w-]*", typed) and "--prompt" in names:
         return f"{said} A text that begins with a hyphen goes behind -p, or behind --"
     near = [name if name in names[name].all_own else names[name].long or name for name in nearest(typed, names)]
-    return f"{said} {asked(list(dict.fromkeys(near))) or '--help lists those there are.'}"
+    if near:
+        return f"{said} {asked(list(dict.fromkeys(near)))}"
+    return f"{said} {having(typed) or '--help lists those there are.'}"
+
+
+def having(typed: str) -> str:
+    """Which commands have an option that is none of this one's. Imports them all, which takes its time."""
+    from glasscli.cli.commands import COMMANDS, load
+    from glasscli.cli.naming import names_of
+
+    found = [name for name in COMMANDS if typed in names_of(load(name).Options)]
+    return f"glass {' and '.join(found)} {'has' if len(found) == 1 else 'have'} it." if found else ""
 
 
 def bad_value(error: "BadParameter", read: "Read") -> str:
@@ -82,28 +90,11 @@ def not_one_of(value: str, choices: Iterable[str]) -> str:
     return f"{show(value)} is not one of {', '.join(known)}.{' ' if hint else ''}{hint}"
 
 
-def check(name: str, options: type, args: Sequence[str], read: "Read") -> None:
-    """Refuse more arguments than there are, and names that mean something else in this company.
-
-    Raises:
-        UsageError: what to type instead; of a text without quotes, the same with them.
-    """
-    for typed, named, value in read.typed.values():
-        ranks = read.typed.get("dp", ("", None, "1"))
-        if typed in OF_ONE_REPLICA and named.field == "batch" and ranks[2] != "1":
-            raise UsageError(
-                f"{typed} {value} is of one replica, and there are {ranks[0]} {ranks[2]}: --batch N for all of them"
-            )
-    infos = [info for _, info in (get_args(hint) for hint in options.__annotations__.values())]
-    arguments = [str(info.metavar) for info in infos if isinstance(info, ArgumentInfo)]
-    if len(read.loose) > len(arguments):
-        raise UsageError(too_many(name, arguments, args, read))
-
-
-def too_many(name: str, arguments: Sequence[str], args: Sequence[str], read: "Read") -> str:
-    """What to say of more arguments than a command has."""
+def too_many(name: str, args: Sequence[str], read: "Read") -> str:
+    """What to say of more arguments than a command has; of a text without quotes, the same with them."""
+    arguments = read.arguments
     word = read.loose[len(arguments)]
-    dashed = next((loose for loose in read.loose if loose[0:1] and loose[0] in DASHES), None)
+    dashed = next((loose for loose in read.loose if re.fullmatch(rf"[{DASHES}]+[a-z][a-z0-9_-]*", loose)), None)
     if dashed is not None:
         return f"{show(dashed)} begins with a dash, as pages print it. Hyphens: --{printable(dashed.lstrip(DASHES))}"
     if not arguments:

@@ -7,19 +7,17 @@ perhaps meant.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, get_args, get_origin
+from dataclasses import replace
+from typing import Any, NamedTuple, get_args, get_origin
 
 from typer.models import ArgumentInfo, OptionInfo
 
-from glasscli.cli.misused import unknown_option
-from glasscli.cli.other_names import TEXT, TEXTS, elsewhere, words
+from glasscli.cli.other_names import OF_ONE_REPLICA, TEXT, TEXTS, elsewhere, words
 from glasscli.errors import UsageError
 from glasscli.units import show
 
 
-@dataclass(frozen=True)
-class Name:
+class Name(NamedTuple):
     """One way to write one option or argument.
 
     Attributes:
@@ -51,7 +49,6 @@ class Name:
         return max(self.all_own, key=len, default="")
 
 
-@dataclass
 class Read:
     """A command line in a command's own names.
 
@@ -60,14 +57,17 @@ class Read:
         loose: arguments that were given without a name, in order.
         places: where those stand among the words.
         texts: arguments that were given by name.
+        arguments: those that the command has, as its help calls them.
         typed: by what it sets, how each option was typed last and with which value.
     """
 
-    options: list[str] = field(default_factory=list)
-    loose: list[str] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
-    texts: dict[str, str] = field(default_factory=dict)
-    typed: dict[str, tuple[str, Name, str]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.options: list[str] = []
+        self.loose: list[str] = []
+        self.arguments: list[str] = []
+        self.places: list[int] = []
+        self.texts: dict[str, str] = {}
+        self.typed: dict[str, tuple[str, Name, str]] = {}
 
     @property
     def args(self) -> list[str]:
@@ -115,7 +115,7 @@ def names_of(options: type) -> dict[str, Name]:
     for word in words():
         meant = own.get(word.own) if word.own != TEXT else texts[0] if texts else None
         if meant is not None and word.typed not in own:
-            others[word.typed] = replace(meant, form=word.form if meant.form else "", part=word.part)
+            others[word.typed] = meant._replace(form=word.form if meant.form else "", part=word.part)
     return others | own
 
 
@@ -138,7 +138,17 @@ def read_names(options: type, args: Sequence[str]) -> Read:
     """
     reader = _Reader(names_of(options), list(args))
     reader.run()
+    infos = [get_args(hint)[1] for hint in options.__annotations__.values()]
+    reader.read.arguments = [str(info.metavar) for info in infos if isinstance(info, ArgumentInfo)]
+    _check_replicas(reader.read)
     return reader.read
+
+
+def _check_replicas(read: Read) -> None:
+    """Refuse a count of one replica's sequences where there are several: ours is of all."""
+    (typed, _, value), (ranks, _, n) = (read.typed.get(key, ("", None, "1")) for key in ("batch", "dp"))
+    if typed in OF_ONE_REPLICA and n != "1":
+        raise UsageError(f"{typed} {value} is of one replica, and there are {ranks} {n}: --batch N for all of them")
 
 
 class _Reader:
@@ -170,9 +180,14 @@ class _Reader:
         if name is not None:
             self._found(typed, name, value if equals else None)
         elif word.startswith("--"):
-            raise UsageError(unknown_option(typed, self.names))
+            raise self._unknown(typed)
         else:
             self._letters(word)
+
+    def _unknown(self, typed: str) -> UsageError:
+        from glasscli.cli.misused import unknown_option
+
+        return UsageError(unknown_option(typed, self.names))
 
     def _named(self, typed: str) -> Name | None:
         """What has that name; a `_` in a long one is a `-`."""
@@ -183,12 +198,12 @@ class _Reader:
         long = f"-{word.partition('=')[0]}"
         if len(long) > 3 and self._named(long) is not None:
             raise UsageError(f"no option {long[1:]}. A long name has two hyphens: {long}")
-        if elsewhere(long[1:], self.names.__contains__):
-            raise UsageError(unknown_option(long[1:], self.names))
+        if elsewhere(long[1:], self.names.__contains__) or any(long[1:] == other.typed for other in words()):
+            raise self._unknown(long[1:])
         for i, letter in enumerate(word[1:], 1):
             name = self.names.get(f"-{letter}")
             if name is None:
-                raise UsageError(unknown_option(word, self.names))
+                raise self._unknown(word)
             rest = word[i + 1 :]
             self._found(f"-{letter}", name, rest if name.takes and rest else None)
             if name.takes:
@@ -214,8 +229,10 @@ class _Reader:
             self.read.typed[f"{name.field} {typed}"] = typed, name, value
             return
         before = self.read.typed.get(name.field)
-        if before is not None and before[0] != typed and before[2] != value and not name.several:
-            raise UsageError(f"{before[0]} and {typed} are one option here. Give one of them.")
+        if before is not None and before[2] != value and not name.several:
+            met = {before[0], typed}
+            if len(met) == 2 and not met <= set(name.all_own):  # the other may mean another thing elsewhere
+                raise UsageError(f"{before[0]} and {typed} are one option here. Give one of them.")
         self.read.typed[name.field] = typed, name, value
         if not name.own:
             self.read.texts[name.field] = said

@@ -69,8 +69,8 @@ def option(
     return made
 
 
-def whole(least: int) -> Callable[[str], int]:
-    """What reads a whole number from `least` up: `8192`, `8,192` as screens print it, or `8k` (k = 1024)."""
+def whole(least: int | None = None) -> Callable[[str], int]:
+    """What reads a whole number, of at least `least`: `8192`, `8,192` as screens print it, or `8k` (k = 1024)."""
 
     def read(text: str) -> int:
         bare = str(text).strip()
@@ -80,7 +80,7 @@ def whole(least: int) -> Callable[[str], int]:
                 raise ValueError
         except (ValueError, UsageError):
             raise typer.BadParameter(f"{bare[:40]!r} is not a whole number.") from None
-        if value < least:
+        if least is not None and value < least:
             raise typer.BadParameter(f"{bare} is too small: at least {least}.")
         return value
 
@@ -112,6 +112,9 @@ Ablate = Annotated[
         Group.model,
         metavar="PARTS",
     ),
+]
+TextFile = Annotated[
+    str | None, option("-f --file", "Read the text from a file instead; - is stdin.", Group.text, metavar="FILE")
 ]
 Special = Annotated[bool, option("--special", "Read names like <|endoftext|> as special tokens.", Group.text)]
 Json = Annotated[bool, option("--json", "Print one JSON document and nothing else.", Group.output)]

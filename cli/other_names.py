@@ -4,7 +4,7 @@ A name is here only if it means exactly that. What looks alike and is not is ref
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 TEXT = "TEXT"  # stands for the argument that is a command's text or prompt
 TEXTS = ("[TEXT]", "[PROMPT]")  # and that argument in the help
@@ -93,6 +93,7 @@ TOOLS: dict[str, dict[str, str]] = {
         "--ctx": "--tokens --context",
         "--num": "--num-gpus",
         "--file": "--text",
+        "--color": "--colour --no-color=never",
     },
 }
 IN_PARTS = ("--cache",)  # options whose value is of parts with commas between, of which a name may say one
@@ -118,8 +119,7 @@ ELSEWHERE: tuple[tuple[str, str, str], ...] = (
 OF_ONE_REPLICA = ("--max-num-seqs", "--max-running-requests", "--max-batch-size")
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """A name that users of some tools type.
 
     Attributes:
@@ -156,3 +156,12 @@ def elsewhere(typed: str, has: Callable[[str], bool]) -> str:
         has: whether the command has an option of ours.
     """
     return next((word for names, need, word in ELSEWHERE if typed in names.split() and has(need)), "")
+
+
+def short_list() -> list[str]:
+    """For each tool, in Markdown, the names that its users may type."""
+    made = []
+    for tool, said in TOOLS.items():
+        typed = dict.fromkeys(word.partition("=")[0] for text in said.values() for word in text.split())
+        made.append(f"* {tool}: {' '.join(f'`{name}`' for name in typed)}")
+    return made

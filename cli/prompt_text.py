@@ -27,6 +27,31 @@ def prompt_text(prompt: str | None) -> str:
     return _repaired(prompt)
 
 
+def given_text(text: str | None, file: str | None, demo: str | None = None) -> str:
+    """What a command reads: what a file holds, the text given, `demo`, or what a pipe says.
+
+    One newline at the end of a file is left out, as at that of a pipe.
+
+    Raises:
+        UsageError: as `check_sources`; there is none; it can't be read.
+    """
+    check_sources(text, file)
+    if file is not None:
+        return file_text(file).replace("\r\n", "\n").removesuffix("\n")
+    return demo if text is None and demo is not None else prompt_text(text)
+
+
+def check_sources(text: str | None, file: str | None) -> None:
+    """Refuse a text beside a file."""
+    if text is not None and file is not None:
+        raise UsageError("a text and --file are two sources: choose one")
+
+
+def is_typed(text: str | None) -> bool:
+    """Whether a text stood on the command line."""
+    return text not in (None, STDIN)
+
+
 def prompt_lines(path: str) -> list[str]:
     """The lines of a file (`-`: of stdin), one prompt each.
 

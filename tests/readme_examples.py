@@ -1,21 +1,27 @@
 """The README's examples: found, run, compared, and written anew.
 
-A ```console block holds commands after `$ ` and what they print on stdout, with 100 columns and no colour. A
+A ```console block holds commands after `$ ` and what a terminal of 100 columns shows for them, without its colours. A
 ```python block is followed by a ```text block with what it prints. Commands of other programs are not run here.
 
-    python tests/readme_examples.py     rewrites the README's outputs with what the program prints now
+    python tests/readme_examples.py            rewrites what is shown with what the program shows now
+    python tests/readme_examples.py --times    writes speeds and times anew, too: they are the machine's of that moment
 """
 
-import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from helpers.terminal import Terminal, as_left, environment
+
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
+COLUMNS = 100
+# What differs from run to run: a terminal's line below a text says how long it took.
+TIME = re.compile(r"\d[\d,.]* (?:ms|µs|s|tok/s)(?!\w)")
 BLOCK = re.compile(r"^```(console|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -28,17 +34,29 @@ class Example:
     is_command: bool
 
     def run(self) -> str:
-        """What it prints now."""
-        environment = {**os.environ, "COLUMNS": "100", "PYTHONUTF8": "1"}
-        for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "GLASS_MODEL"):
-            environment.pop(name, None)
-        command = ["bash", "-c", self.source] if self.is_command else [sys.executable, "-c", self.source]
-        environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
-        run = subprocess.run(
-            command, capture_output=True, text=True, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL, check=False
-        )
-        assert run.returncode == 0, f"{self.source}\n{run.stderr}"
-        return "".join(line.rstrip() + "\n" for line in run.stdout.splitlines())
+        """What it shows now."""
+        if not self.is_command:
+            program = [sys.executable, "-c", self.source]
+            done = subprocess.run(program, capture_output=True, text=True, env=environment(), cwd=ROOT, check=False)
+            assert done.returncode == 0, f"{self.source}\n{done.stderr}"
+            return as_left(done.stdout)
+        path = f"{Path(sys.executable).parent}:{environment()['PATH']}"
+        # From the repository's folder; stdin is no terminal, so that nothing waits for a key.
+        there = f"cd {shlex.quote(str(ROOT))} && {self.source}"
+        code, shown = Terminal(
+            "-c", there, columns=COLUMNS, stdin=subprocess.DEVNULL, program=["bash"], PATH=path, NO_COLOR="1"
+        ).finish()
+        assert code == 0, f"{self.source}\n{shown}"
+        return as_left(shown)
+
+
+def comparable(shown: str) -> str:
+    """`shown` with a mark for every time, and one space for all white space behind the line that tells them.
+
+    That line is wrapped, and where it breaks depends on how many digits the times have.
+    """
+    text, rule, footer = TIME.sub("¿", shown).partition("── ")
+    return text + rule + " ".join(footer.split())
 
 
 def ours(command: str) -> bool:
@@ -61,8 +79,8 @@ def examples(text: str) -> Iterator[Example]:
             yield Example(body, blocks[i + 1][1], False)
 
 
-def rewrite(text: str) -> str:
-    """`text` with the outputs of now."""
+def rewrite(text: str, times: bool = False) -> str:
+    """`text` with the outputs of now; those that differ in times alone only with `times`."""
     after_python = ""
 
     def fresh(match: re.Match[str]) -> str:
@@ -73,7 +91,9 @@ def rewrite(text: str) -> str:
             done = [parts[0]]
             for part in parts[1:]:
                 command, _, shown = part.partition("\n")
-                done.append(f"$ {command}\n" + (Example(command, shown, True).run() if ours(command) else shown))
+                now = Example(command, shown, True).run() if ours(command) else shown
+                same = comparable(now) == comparable(shown) and not times
+                done.append(f"$ {command}\n{shown if same else now}")
             body = "".join(done)
         elif kind == "python":
             after_python = Example(body, "", False).run()
@@ -85,4 +105,4 @@ def rewrite(text: str) -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(rewrite(README.read_text()))
+    README.write_text(rewrite(README.read_text(), times="--times" in sys.argv[1:]))

@@ -10,12 +10,14 @@ VARIABLE = "_GLASS_COMPLETE"  # names the shell; set by these scripts alone
 BASH = """\
 # glass: completion for bash.
 _glass_completion() {
-    local IFS=$'\\n' answer
+    local answer word
+    COMPREPLY=()
     if answer=$(_GLASS_COMPLETE=bash "$1" "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null); then
-        COMPREPLY=($answer)
+        while IFS= read -r word; do
+            [[ -n $word ]] && COMPREPLY+=("$word")
+        done <<< "$answer"
         [[ ${COMPREPLY[0]-} == *[=,:/] ]] && compopt -o nospace 2>/dev/null
     else
-        COMPREPLY=()
         compopt -o default 2>/dev/null
     fi
     return 0

@@ -35,7 +35,8 @@ def command_line(
     if found is None:
         raise UsageError(f"{engine} has no command line; {' and '.join(servers())} have")
     if utilization is not None and not found.takes_a_share:
-        raise ConfigError(f"{found.title}'s command line can't be told of a share of a device", "utilization")
+        why = found.no_share or f"{found.title}'s command line can't be told of a share of a device"
+        raise ConfigError(why, "utilization")
     if drafter is not None and not found.takes_a_drafter:
         raise ConfigError(f"{found.title}'s command line for a drafting model is not known here", "draft")
     roles = frozenset(role for line in budget.lines for role, _ in line.held)

@@ -49,7 +49,7 @@ from glasscli.cli.commands.generate.command import EPILOG
         (["x", "--samples", "2", "--show", "colour"], "--show is for one text; with --samples"),
         (["x", "--samples", "2", "--prompts", "f"], "a prompt and --prompts are two sources"),
         (["--samples", "2", "--prompts", "f"], "--samples is for one prompt"),
-        (["x", "--samples", "0"], "0 is not in the range"),
+        (["x", "--samples", "0"], "--samples: 0 is too small"),
         (["x", "--samples", "2", "--no-cache"], "--no-cache is for one text"),
         (["x", "--samples", "2", "--overflow", "slide"], "--overflow slide is for one text"),
         (["x", "--csv", "--json"], "--json and --csv are two formats"),
@@ -66,7 +66,7 @@ from glasscli.cli.commands.generate.command import EPILOG
         (["x", "--logit-bias", "#7=3", "--logit-bias", "#7=1"], "token 7 has a bias already"),
         (["x", "--stop-token", "#999999"], "--stop-token #999999: there is no token with the id 999999"),
         (["x", "--stop-token", "qqqq"], "--stop-token qqqq: 'qqqq' is not one token of this model"),
-        (["x", "y"], "unexpected extra argument"),
+        (["x", "y"], "a text of several words goes in quotes"),
         (["x", "--nonsense"], "no option --nonsense"),
     ],
 )

@@ -215,6 +215,10 @@ class TestVerdicts:
         (["--users", "4", "--sweep"], "--users and --sweep need devices that are known"),
         (["--users", "4", "--emit", "vllm"], "--users and --emit need devices that are known"),
         (["--gpu", "h100", "--emit", "llama.cpp", "--utilization", "0.5"], "can't be told of a share"),
+        (
+            ["--gpu", "h100", "--emit", "sglang", "--utilization", "0.5", "--overhead", "2GiB"],
+            "--mem-fraction-static is",
+        ),
         (["--gpu", "4060", "--emit", "vllm"], "no room for a single token"),
         (["--gpu", "h100", "--users", "3", "--batch", "3"], "give one of them"),
         (["--gpu", "h100", "--available", "3GiB", "--overhead", "1GiB"], "give one of them"),

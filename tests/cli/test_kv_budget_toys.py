@@ -181,7 +181,7 @@ def test_as_a_command_line() -> None:
 
 
 def test_what_the_engine_does_not_offer_is_refused_with_what_it_does() -> None:
-    assert "Settings of toy: slack, mood." in ran("--engine", "toy", "-s", "moody=1", code=2)
+    assert "toy has no such setting. Did you mean mood?" in ran("--engine", "toy", "-s", "moody=1", code=2)
     assert "mood is 'sad'; known are calm and wild" in ran("--engine", "toy", "-s", "mood=sad", code=2)
     with pytest.raises(UsageError, match="slack is a setting of toy, not of vllm"):
         cache_size(CONFIG, 10, engine="vllm", slack=1)

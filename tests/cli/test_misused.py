@@ -22,6 +22,9 @@ NEAR = [  # the words, and what is said after `glass: `
     ([*HEADS, "--tensor-paralel-size", "1"], "no option --tensor-paralel-size. Did you mean --tp?"),
     ([*HEADS, "-hkv", "2"], "no option -hkv. A long name has two hyphens: --hkv"),
     (["dump-attn", "--layers", "1"], "no option --layers. Did you mean --layer?"),
+    (["generate", "Hi", "--merges"], "no option --merges. glass tokenize has it."),
+    (["generate", "Hi", "-tp", "2"], "no option -tp. glass kv-budget has it."),
+    (["info", "--seed", "3"], "no option --seed. glass generate and dump-attn have it."),
     (["tokenize", "--merge", "Hi"], "no option --merge. Did you mean --merges?"),
     (["generate", "- a point"], "no option - a point. A text that begins with a hyphen goes behind -p, or behind --"),
     (["generate", "-5 degrees"], "no option -5 degrees. A text that begins with a hyphen goes behind -p, or behind --"),
@@ -38,6 +41,7 @@ NEAR = [  # the words, and what is said after `glass: `
     (["dump-attn", "--step", "rope"], "no step 'rope'. Did you mean rope_k or rope_q?"),
     (["generate", "Hi", "--overflow", "slid"], "--overflow: 'slid' is not one of error, left, slide. Did you mean sl"),
     (["generate", "Hi", "--cache", "kiv4"], "--cache 'kiv4': 'kiv4' is not known. Did you mean kivi4?"),
+    (["kv-quality", "--spec", "q4"], "--spec 'q4': 'q4' is not known. Did you mean q4_0 or q4_1?"),
     (["lesson", "sofmax"], "there is no chapter 'sofmax'. Did you mean softmax?"),
     (["info", "--color", "nevr"], "--color: 'nevr' is not one of auto, always, never. Did you mean never?"),
     # commands
@@ -52,6 +56,7 @@ NUMBERS = [
     (["generate", "Hi", "--temp", ",5"], "--temp: ',5' is not a number. With a point: .5"),
     (["generate", "Hi", "--temp", "warm"], "--temp: 'warm' is not a number."),
     (["generate", "Hi", "--top-k", "many"], "--top-k: 'many' is not a whole number."),
+    (["compare", "a", "b", "--patch", "all", "--at", "x"], "--at: 'x' is not a whole number."),
     (["generate", "Hi", "-s", "1.5"], "-s: '1.5' is not a whole number."),
     (["generate", "Hi", "--max-tokens", "-1"], "--max-tokens: -1 is too small: at least 0."),
     (["generate", "Hi", "-n", "1,02"], "-n: '1,02' is not a whole number."),
@@ -104,6 +109,8 @@ def test_a_long_text_without_quotes_is_not_shown_again() -> None:
         ),
         (["attend", "1 0"], "attend takes no text; '1 0' was found."),
         (["generate", "Hi", "—seed", "3"], "'—seed' begins with a dash, as pages print it. Hyphens: --seed"),
+        (["generate", "—Hi", "he", "said"], "a text of several words goes in quotes, and 'he' stands outside"),
+        (["generate", f"-- {'x' * 99}"], f"no option -- {'x' * 37}…. A text that begins with a hyphen goes behind -p"),
         (["generate", "Hi", "-p", "Ho"], "-p gives a text, and so does 'Hi': choose one"),
     ],
 )
@@ -148,6 +155,7 @@ def test_lengths_read_alike(text: str) -> None:
     named = [("score", "--ctx", "context"), ("score", "-c", "context"), ("score", "--stride", "stride")]
     named += [("generate", "-n", "max_new_tokens"), ("generate", "--max-tokens", "max_new_tokens")]
     named += [("dump-attn", "--new", "new"), ("kv-quality", "--ctx", "context"), ("kv-quality", "-c", "context")]
+    named += [("generate", "--top-k", "top_k"), ("compare", "--at", "at"), ("generate", "-s", "seed")]
     for name, typed, field in named:
         read = read_names(load(name).Options, [typed, text])
         assert getattr(parser(name).main(read.args, standalone_mode=False), field) == 8192, (name, typed)

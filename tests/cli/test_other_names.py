@@ -1,6 +1,7 @@
 """Other tools' names: each is accepted by every command that has the option, and none takes another's place."""
 
 import re
+import shlex
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from helpers.in_process import glass
 from glasscli.cli.app import parser
 from glasscli.cli.commands import COMMANDS, load
 from glasscli.cli.naming import names_of, read_names
-from glasscli.cli.other_names import TEXT, TOOLS, Word, words
+from glasscli.cli.other_names import TEXT, TOOLS, Word, short_list, words
 from glasscli.errors import UsageError
 
 
@@ -48,7 +49,7 @@ def test_every_name_is_accepted_where_the_option_is(word: Word) -> None:
         elif not meant.takes:
             assert options_of(name, word.typed) == options_of(name, word.own, word.form)
         else:
-            value = "8"
+            value = "never" if word.own == "--color" else "8"
             assert options_of(name, word.typed, value) == options_of(name, word.own, word.form.replace("{}", value))
             assert options_of(name, f"{word.typed}={value}") == options_of(name, word.typed, value)
 
@@ -70,6 +71,15 @@ def test_own_names_come_first() -> None:
             for decl in (hint.__metadata__[0].default, *(hint.__metadata__[0].param_decls or ())):
                 for side in str(decl).split("/") if str(decl).startswith("-") else ():
                     assert side in names_of(load(name).Options)[side].all_own, f"{name} {side}"
+
+
+def test_the_short_list_holds_every_name_once_a_tool() -> None:
+    lines = short_list()
+    assert [line.split(":")[0] for line in lines] == [f"* {tool}" for tool in TOOLS]
+    for line, said in zip(lines, TOOLS.values(), strict=True):
+        names = re.findall(r"`(\S+)`", line)
+        assert len(names) == len(set(names))
+        assert set(names) == {word.partition("=")[0] for text in said.values() for word in text.split()}
 
 
 def test_tools_are_spelled_alike() -> None:
@@ -139,6 +149,7 @@ def test_a_second_argument_may_be_given_by_name_alone() -> None:
 
 def test_an_option_given_again_by_its_name_or_with_its_value_counts_last() -> None:
     assert options_of("generate", "-n", "5", "-n", "6").max_new_tokens == 6
+    assert options_of("generate", "-n", "5", "--max-new-tokens", "6").max_new_tokens == 6
     assert options_of("generate", "--temp", "1", "-t", "1").temperature == 1
 
 
@@ -162,3 +173,29 @@ def test_a_name_that_changes_its_value_says_so() -> None:
     ran = glass("generate", "Hi", "-ctk", "q9_0")
     assert ran.code == 2
     assert ran.err.splitlines()[-1] == "       -ctk q9_0 is read as --cache k=q9_0"
+
+
+LOADED = {"--model", "--model-path"}  # what an engine is to load: an emitted line leaves its name open
+PLANS = [  # and an option of the engine that a plan implies
+    (["--engine", "vllm", "--tp", "2", "--dtype", "fp8", "--page", "32"], ""),
+    (["--engine", "vllm", "--dcp", "2", "--tp", "16", "--ep", "-s", "max_num_batched_tokens=4096"], ""),
+    (["--engine", "sglang", "--tp", "2", "--pp", "2", "-s", "page_size=64"], "--max-total-tokens"),
+    (["--engine", "sglang", "--dtype", "fp8", "-s", "disable_radix_cache=true"], "--max-total-tokens"),
+]
+
+
+@pytest.mark.parametrize(("plan", "apart"), PLANS)
+def test_an_engines_own_command_line_is_read(plan: list[str], apart: str) -> None:
+    """What --emit writes for an engine, given back to kv-budget as it stands, is the same plan."""
+    asked = ["kv-budget", "-m", "deepseek-v3" if "--ep" in plan else "llama-3.1-8b", "--ctx", "8k", "--batch", "4"]
+    emitted = glass(*asked, *plan, "--emit", plan[1])
+    assert emitted.code == 0, emitted.err
+    words = shlex.split(emitted.out)
+    words = words[next(i for i, word in enumerate(words) if word.startswith("--") and word not in LOADED) :]
+    for name in LOADED & set(words):
+        del words[words.index(name) : words.index(name) + 2]
+    if apart in words:
+        del words[words.index(apart) : words.index(apart) + 2]
+    again = glass(*asked[:3], "--engine", plan[1], *words, "--json")
+    assert again.code == 0, again.err
+    assert again.out == glass(*asked, *plan, "--json").out

@@ -108,7 +108,7 @@ class TestCommand:
         [
             (("kv-budget", "--hq", "8", "-o", "a.svg"), "-o writes the plot of --sweep"),
             ((*ARGS, "-o", "a.png"), "written as .svg"),
-            ((*ARGS, "-o", "a.svg", "--json"), "--json and --output"),
+            ((*ARGS, "-o", "a.svg", "--json"), "--json and -o"),
         ],
     )
     def test_misuse(self, args: tuple[str, ...], says: str) -> None:

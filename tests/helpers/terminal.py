@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,16 +45,25 @@ class Terminal:
     """`glass ARGS` in a pseudo-terminal: stdin, stdout and stderr are all the terminal.
 
     Args:
-        stderr: another place for stderr, such as `subprocess.PIPE`.
+        stdin, stderr: other places for them, such as `subprocess.DEVNULL` and `subprocess.PIPE`.
+        program: what is run with ARGS instead of glass.
     """
 
-    def __init__(self, *args: str | Path, columns: int = 80, stderr: int | None = None, **env: str) -> None:
+    def __init__(
+        self,
+        *args: str | Path,
+        columns: int = 80,
+        stdin: int | None = None,
+        stderr: int | None = None,
+        program: Sequence[str] = GLASS,
+        **env: str,
+    ) -> None:
         self.seen = b""
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         self.process = subprocess.Popen(
-            [*GLASS, *map(str, args)],
-            stdin=theirs,
+            [*program, *map(str, args)],
+            stdin=theirs if stdin is None else stdin,
             stdout=theirs,
             stderr=theirs if stderr is None else stderr,
             env=environment(**env),
@@ -93,3 +103,8 @@ class Terminal:
 def in_terminal(*args: str | Path, columns: int = 80, **env: str) -> tuple[int, str]:
     """Run `glass ARGS` in a pseudo-terminal to its end: exit code, and everything shown."""
     return Terminal(*args, columns=columns, **env).finish()
+
+
+def as_left(shown: str) -> str:
+    """What a terminal has on it in the end: of a line that was written over with `\\r`, the last writing."""
+    return "".join(line.rsplit("\r", 1)[-1].rstrip() + "\n" for line in shown.removesuffix("\n").split("\n"))

@@ -51,11 +51,9 @@ def run(options: Options) -> int:
 
 def text_of(options: Options) -> str:
     """The text to read."""
-    from glasscli.cli.prompt_text import file_text, prompt_text
+    from glasscli.cli.prompt_text import given_text
 
-    if options.file is not None:
-        return file_text(options.file).replace("\r\n", "\n").removesuffix("\n")
-    return DEMO if options.prompt is None else prompt_text(options.prompt)
+    return given_text(options.prompt, options.file, DEMO)
 
 
 def parts_of(options: Options, loaded: "LoadedModel") -> "tuple[Part, ...] | None":

@@ -5,7 +5,20 @@ from enum import StrEnum
 from typing import Annotated
 
 from glasscli.cli.console import Color
-from glasscli.cli.options import ColorOption, Csv, Group, Json, ModelDir, Quiet, Special, Verbose, argument, option
+from glasscli.cli.options import (
+    ColorOption,
+    Csv,
+    Group,
+    Json,
+    ModelDir,
+    Quiet,
+    Special,
+    TextFile,
+    Verbose,
+    argument,
+    option,
+)
+from glasscli.cli.prompt_text import check_sources
 from glasscli.errors import UsageError
 
 
@@ -22,9 +35,7 @@ class Options:
     of a whole text, or what other heads do."""
 
     prompt: Annotated[str | None, argument("[TEXT]", "The text to read [default: a demo text]; - reads stdin.")] = None
-    file: Annotated[str | None, option("--file", "Read the text from a file instead.", Group.text, metavar="FILE")] = (
-        None
-    )
+    file: TextFile = None
     token: Annotated[
         str | None,
         option(
@@ -63,8 +74,7 @@ class Options:
         """
         if self.as_json and self.as_csv:
             raise UsageError("--json and --csv are two formats: choose one")
-        if self.prompt is not None and self.file is not None:
-            raise UsageError("a text and --file are two sources: choose one")
+        check_sources(self.prompt, self.file)
         if self.feeds and self.loss:
             raise UsageError("--feeds and --loss are different screens. Give one of them.")
         needless = {

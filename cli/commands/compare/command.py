@@ -18,6 +18,7 @@ from glasscli.cli.options import (
     Verbose,
     argument,
     option,
+    whole,
 )
 from glasscli.errors import UsageError
 
@@ -51,7 +52,13 @@ class Options:
     patch: Annotated[str | None, option("--patch", PATCH, Group.view, metavar="PARTS")] = None
     at: Annotated[
         int | None,
-        option("--at", "Patch this position alone; -1 is the last [default: all].", Group.view, metavar="POSITION"),
+        option(
+            "--at",
+            "Patch this position alone; -1 is the last [default: all].",
+            Group.view,
+            metavar="POSITION",
+            parser=whole(),
+        ),
     ] = None
     token: Annotated[
         str | None,

@@ -8,7 +8,19 @@ from typing import Annotated
 from glasscli.cache.choice import CacheChoice
 from glasscli.cli.cache_option import CacheOption, choice_of
 from glasscli.cli.console import Color
-from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, Verbose, argument, option
+from glasscli.cli.options import (
+    Ablate,
+    ColorOption,
+    Group,
+    Json,
+    ModelDir,
+    Quiet,
+    Special,
+    TextFile,
+    Verbose,
+    argument,
+    option,
+)
 from glasscli.errors import UsageError
 
 
@@ -59,6 +71,7 @@ class Options:
     prompt: Annotated[str | None, argument("[PROMPT]", "The text to read [default: a demo text]; - reads stdin.")] = (
         None
     )
+    file: TextFile = None
     layer: Annotated[
         str | None,
         option("-l --layer", "Which: 2, 0,2 or last [default: the middle one; .html: all].", Group.view, metavar="N"),
@@ -130,6 +143,11 @@ class Options:
     color: ColorOption = Color.auto
     quiet: Quiet = False
     verbose: Verbose = False
+
+    @property
+    def demo(self) -> bool:
+        """Whether the text is ours."""
+        return self.prompt is None and self.file is None
 
     @property
     def steps(self) -> tuple[str, ...]:

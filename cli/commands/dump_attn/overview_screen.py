@@ -29,7 +29,7 @@ def show_overview(options: Options, loaded: LoadedModel, text: str, ids: Sequenc
         deliver(options, _document(hashed))
         return
     page = Page.of_stdout(options.color, DOT)
-    page.show(overview_lines(page, found, demo=options.prompt is None))
+    page.show(overview_lines(page, found, demo=options.demo))
 
 
 def overview_lines(page: Page, found: Overview, demo: bool) -> list[Line]:

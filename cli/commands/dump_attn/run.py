@@ -16,7 +16,7 @@ from glasscli.cli.console import note, write_json
 from glasscli.cli.models import load
 from glasscli.cli.output_file import spare_files
 from glasscli.cli.prompt_notes import prompt_notes
-from glasscli.cli.prompt_text import STDIN, prompt_text
+from glasscli.cli.prompt_text import given_text, is_typed
 from glasscli.errors import CheckpointError, UsageError
 from glasscli.export import check_export, export_dump
 from glasscli.export.document import check_json_size, document
@@ -45,7 +45,7 @@ def run_dump(options: Options) -> None:
             check_step(step, loaded.config)
     if options.output is not None:
         spare_files(options.output, loaded.checkpoint.files(), "a part of the model")
-    text = DEMO if options.prompt is None else prompt_text(options.prompt)
+    text = given_text(options.prompt, options.file, DEMO)
     ids = read(options, loaded, text)
     loaded = ablated(loaded, options.ablate, lambda: ids)
     if options.heads:
@@ -81,7 +81,7 @@ def read(options: Options, loaded: LoadedModel, text: str) -> list[int]:
     except ContextError as error:
         raise UsageError(f"{error}.\n--overflow left cuts the oldest tokens") from None
     if not options.quiet:
-        typed = options.prompt not in (None, STDIN)
+        typed = is_typed(options.prompt)
         for remark in [*loaded.notes, *prompt_notes(loaded.tokenizer, [text], special=options.special, typed=typed)]:
             note(remark)
         if typed and NUMBERS.fullmatch(text):
@@ -183,7 +183,7 @@ def show_census(options: Options, loaded: LoadedModel, text: str, ids: Sequence[
     from glasscli.cli.page.page import Page
 
     page = Page.of_stdout(options.color, DOT)
-    lines = text_lines(page, text, len(ids), options.prompt is None)
+    lines = text_lines(page, text, len(ids), options.demo)
     lines += page.say(without_words(loaded.removed)) if loaded.removed else []
     page.show([*lines, *heads_screen(page, census)])
 

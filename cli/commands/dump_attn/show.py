@@ -29,7 +29,7 @@ from glasscli.inspect.trace import LayerTrace
 def show(options: Options, loaded: LoadedModel, dump: Dump, steps: Sequence[str]) -> None:
     """Print the screen that was asked for, one layer after another."""
     page = Page.of_stdout(options.color, DOT)
-    demo = options.prompt is None
+    demo = options.demo
     if options.blocked:
         page.show([*prompt_lines(page, dump, demo), *blocked_screen(page, dump, dump.layers)])
         return
@@ -60,7 +60,7 @@ def _layer(
     steps: Sequence[str],
     prefill: LayerTrace | None,
 ) -> list[Line]:
-    config, demo = dump.config, options.prompt is None
+    config, demo = dump.config, options.demo
     lines: list[Line] = []
     if steps and options.view is None:
         for name in steps:

@@ -1,6 +1,7 @@
 """Which options of `dump-attn` go together, and what to do instead where they don't."""
 
 from glasscli.cli.commands.dump_attn.options import ALL_ENDINGS, ARRAYS, Options
+from glasscli.cli.prompt_text import check_sources
 from glasscli.errors import UsageError
 
 # What a screen's numbers can be written to.
@@ -24,6 +25,7 @@ def check_together(options: Options) -> None:
     Raises:
         UsageError: names the two options.
     """
+    check_sources(options.prompt, options.file)
     view = options.view
     _ = options.choice
     if view is not None:

@@ -11,7 +11,7 @@ from glasscli.cli.commands.generate.options import Options
 from glasscli.cli.console import is_terminal, write_json, write_text
 from glasscli.cli.models import model_path
 from glasscli.cli.prompt_notes import escapes, prompt_notes
-from glasscli.cli.prompt_text import STDIN, file_text, prompt_text
+from glasscli.cli.prompt_text import file_text, given_text, is_typed
 from glasscli.errors import UsageError
 from glasscli.generation.messages import Message, read_messages
 from glasscli.locate.need import Need
@@ -50,10 +50,11 @@ def said(options: Options) -> tuple[str | None, list[Message]]:
         environment()
     if options.messages is None:
         before = []
-        text: str | None = DEMO if is_demo(options) else prompt_text(options.prompt)
+        text: str | None = given_text(options.prompt, options.file, DEMO if is_demo(options) else None)
     else:
         before = read_messages(file_text(options.messages), options.messages)
-        text = None if options.prompt is None else prompt_text(options.prompt)
+        bare = options.prompt is None and options.file is None
+        text = None if bare else given_text(options.prompt, options.file)
     first = system_turn(options)
     if first and any(message["role"] == "system" for message in before):
         raise UsageError("--system and the file of --messages both have a system message: choose one")
@@ -62,8 +63,8 @@ def said(options: Options) -> tuple[str | None, list[Message]]:
 
 def is_demo(options: Options) -> bool:
     """Whether a text was neither given nor can be read: on a terminal, which nobody wants to type one into."""
-    given = (options.prompt, options.prompts, options.messages)
-    return given == (None, None, None) and not options.in_chat and sys.stdin is not None and is_terminal(sys.stdin)
+    given = (options.prompt, options.file, options.prompts, options.messages)
+    return set(given) == {None} and not options.in_chat and sys.stdin is not None and is_terminal(sys.stdin)
 
 
 def system_turn(options: Options) -> list[Message]:
@@ -95,7 +96,7 @@ def asked(
 def asked_notes(options: Options, loaded: LoadedModel, made: Sequence[Asked]) -> list[str]:
     """What is worth a word about the prompts."""
     texts = [_told(one) for one in made]
-    typed = options.prompt not in (None, STDIN)
+    typed = is_typed(options.prompt)
     notes = prompt_notes(loaded.tokenizer, texts, special=options.special, typed=typed, chat=options.in_chat)
     if not options.in_chat and loaded.checkpoint.has_chat_template:
         notes.insert(0, "this model has a chat template: --chat reads the prompt as a turn of a chat")

@@ -23,7 +23,7 @@ def delivered(options: Options, loaded: LoadedModel, runs: Sequence[Generation])
         yield
         return
     spare_files(options.output, loaded.checkpoint.files(), "a part of the model")
-    read = [Path(name) for name in (options.prompts, options.messages) if name not in (None, STDIN)]
+    read = [Path(name) for name in (options.file, options.prompts, options.messages) if name not in (None, STDIN)]
     spare_files(options.output, read, "what is read")
     with into_file(options.output):
         yield

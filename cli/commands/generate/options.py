@@ -8,7 +8,20 @@ from typing import Annotated
 from glasscli.cache.choice import CacheChoice
 from glasscli.cli.cache_option import CacheOption, choice_of
 from glasscli.cli.console import Color
-from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, Verbose, argument, option
+from glasscli.cli.options import (
+    Ablate,
+    ColorOption,
+    Group,
+    Json,
+    ModelDir,
+    Quiet,
+    Special,
+    TextFile,
+    Verbose,
+    argument,
+    option,
+    whole,
+)
 from glasscli.generation.prompts import Overflow
 
 RUNNERS_UP = 4  # the token itself and three others
@@ -39,6 +52,7 @@ class Options:
     """Continue a text, token by token, each shown as soon as it is chosen."""
 
     prompt: Annotated[str | None, argument("[PROMPT]", "The text to continue; - reads stdin.")] = None
+    file: TextFile = None
     max_new_tokens: Annotated[
         int | None,
         option("-n --max-new-tokens", f"Tokens to write at most {model_or(256)}.", Group.sampling, metavar="N", min=0),
@@ -51,7 +65,13 @@ class Options:
     ] = None
     top_k: Annotated[
         int | None,
-        option("--top-k", f"Draw from the K likeliest tokens; 0 is off {model_or(0)}.", Group.sampling, metavar="K"),
+        option(
+            "--top-k",
+            f"Draw from the K likeliest tokens; 0 is off {model_or(0)}.",
+            Group.sampling,
+            metavar="K",
+            parser=whole(),
+        ),
     ] = None
     top_p: Annotated[
         float | None,

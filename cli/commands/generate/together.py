@@ -5,6 +5,7 @@ from pathlib import Path
 
 from glasscli.cli.commands.generate.options import Options, Show
 from glasscli.cli.commands.generate.settings import params_of, split_bias
+from glasscli.cli.prompt_text import check_sources
 from glasscli.config.writing import WritingDefaults
 from glasscli.errors import UsageError
 from glasscli.generation.prompts import Overflow
@@ -83,8 +84,10 @@ def _check_watched(options: Options) -> None:
 
 def _check_sources(options: Options) -> None:
     """Where prompts come from, and how many texts are wanted."""
-    if options.prompts is not None and options.prompt is not None:
-        raise UsageError("a prompt and --prompts are two sources: choose one")
+    check_sources(options.prompt, options.file)
+    for name, given in (("a prompt", options.prompt), ("--file", options.file)):
+        if options.prompts is not None and given is not None:
+            raise UsageError(f"{name} and --prompts are two sources: choose one")
     if options.messages is not None and options.prompts is not None:
         raise UsageError("--messages and --prompts are two sources: choose one")
     if options.samples is not None and options.prompts is not None:

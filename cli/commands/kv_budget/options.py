@@ -11,7 +11,6 @@ from typer.models import OptionInfo
 
 from glasscli.budget.engines import ENGINES, servers
 from glasscli.cli.console import Color
-from glasscli.cli.misused import not_one_of
 from glasscli.cli.options import ColorOption, Csv, Group, Json, Quiet, Verbose, option
 
 
@@ -32,6 +31,8 @@ def engine_name(name: str, names: Callable[[], Iterable[str]], help: str, group:
 
     def named(text: str) -> str:
         if text not in names():
+            from glasscli.cli.misused import not_one_of
+
             raise typer.BadParameter(not_one_of(text, names()))
         return text
 

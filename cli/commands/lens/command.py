@@ -35,12 +35,12 @@ def run(options: Options) -> int:
     from glasscli.cli.guesses import named_token
     from glasscli.cli.models import load
     from glasscli.cli.prompt_notes import prompt_notes
-    from glasscli.cli.prompt_text import prompt_text
+    from glasscli.cli.prompt_text import given_text
     from glasscli.generation.prompts import read_prompt
     from glasscli.inspect.attribution import attribute
     from glasscli.inspect.lens import read_lens
 
-    text = DEMO if options.prompt is None else prompt_text(options.prompt)
+    text = given_text(options.prompt, options.file, DEMO)
     loaded = load(options.model, quiet=options.quiet)
     about = prompt_notes(loaded.tokenizer, [text], special=options.special)
     for remark in () if options.quiet else [*loaded.notes, *about]:

@@ -4,7 +4,20 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from glasscli.cli.console import Color
-from glasscli.cli.options import Ablate, ColorOption, Group, Json, ModelDir, Quiet, Special, Verbose, argument, option
+from glasscli.cli.options import (
+    Ablate,
+    ColorOption,
+    Group,
+    Json,
+    ModelDir,
+    Quiet,
+    Special,
+    TextFile,
+    Verbose,
+    argument,
+    option,
+)
+from glasscli.cli.prompt_text import check_sources
 from glasscli.errors import UsageError
 
 
@@ -15,6 +28,7 @@ class Options:
     prompt: Annotated[str | None, argument("[PROMPT]", "The text to read [default: a demo text]; - reads stdin.")] = (
         None
     )
+    file: TextFile = None
     rows: Annotated[
         str,
         option("--rows", "After which tokens: last, a position, or a range 4:8.", Group.view, metavar="ROWS"),
@@ -43,5 +57,6 @@ class Options:
         Raises:
             UsageError: names the two options.
         """
+        check_sources(self.prompt, self.file)
         if self.minus is not None and self.token is None:
             raise UsageError("--not says what --token is compared with: give --token too")

@@ -27,7 +27,7 @@ def show(options: Options, loaded: LoadedModel, text: str, lenses: Sequence[Lens
     title = ["what each layer would say", f"{loaded.config.n_layers} layers", where(page, lenses)]
     title += [without_words(loaded.removed)] if loaded.removed else []
     head = page.listed(title, "  ", HEAD)
-    head += text_lines(page, text, len(lenses[0].tokens), options.prompt is None)
+    head += text_lines(page, text, len(lenses[0].tokens), options.prompt is None and options.file is None)
     body = rows_table(page, lenses[0]) if len(lenses) == 1 else grid(page, lenses)
     page.show(spaced(head, [*body, legend(page)], [] if found is None else parts_lines(page, found)))
     if page.terminal and not options.quiet:

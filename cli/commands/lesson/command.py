@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.console import Color, write_json
-from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, Verbose, argument, option
+from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, TextFile, Verbose, argument, option
 
 if TYPE_CHECKING:
     from glasscli.cli.page.page import Page
@@ -30,6 +30,7 @@ class Options:
 
     chapter: Annotated[str | None, argument("[CHAPTER]", "Its number or name [default: where you left].")] = None
     text: Annotated[str | None, argument("[TEXT]", "Your text; - reads stdin [default: the chapter's].")] = None
+    file: TextFile = None
     model: ModelDir = None
     only_list: Annotated[bool, option("--list", "List the chapters.", Group.view)] = False
     as_json: Json = False
@@ -44,7 +45,7 @@ def run(options: Options) -> int:
     from glasscli.cli.commands.lesson import read, screen
     from glasscli.cli.models import load
     from glasscli.cli.page.page import Page
-    from glasscli.cli.prompt_text import prompt_text
+    from glasscli.cli.prompt_text import given_text
     from glasscli.lesson.chapters import CHAPTERS, find_chapter
 
     page = Page.of_stdout(options.color, dot="_")
@@ -52,7 +53,7 @@ def run(options: Options) -> int:
         _list(page, options.as_json)
         return 0
     first = None if options.chapter is None else find_chapter(options.chapter)
-    text = None if options.text is None else prompt_text(options.text)
+    text = None if options.text is None and options.file is None else given_text(options.text, options.file)
     loaded = load(options.model, quiet=options.quiet)
     if not options.as_json and read.is_a_dialogue():
         return read.read(page, loaded, first, text, options.model)

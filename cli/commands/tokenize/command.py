@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from glasscli.cli.console import Color, is_terminal, write, write_json
-from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, Verbose, argument, option
+from glasscli.cli.options import ColorOption, Group, Json, ModelDir, Quiet, TextFile, Verbose, argument, option
 from glasscli.errors import UsageError
 
 EPILOG = """\
@@ -26,6 +26,7 @@ class Options:
     """Show the tokens of a text: ids, pieces, bytes, and which tokens hold only a part of a character."""
 
     text: Annotated[str | None, argument("[TEXT]", "The text; - or a pipe reads stdin.")] = None
+    file: TextFile = None
     model: ModelDir = None
     merges: Annotated[bool, option("--merges", "Show every merge that built a token.", Group.view)] = False
     special: Annotated[bool, option("--special", "Take <|endoftext|> and the like for tokens.", Group.text)] = False
@@ -52,15 +53,15 @@ def run(options: Options) -> int:
     """Show the tokens of a text; the exit code."""
     from glasscli.checkpoint.checkpoint import open_checkpoint
     from glasscli.cli.models import model_path
-    from glasscli.cli.prompt_text import prompt_text
+    from glasscli.cli.prompt_text import given_text
     from glasscli.locate.need import Need
     from glasscli.tokenizer.merges import merges
     from glasscli.tokenizer.tokenized import tokenize
 
     options.check()
-    if options.text is None and (sys.stdin is None or is_terminal(sys.stdin)):
-        raise UsageError('no text. Give one: glass tokenize "Once upon a time", or pipe one in.')
-    text = prompt_text(options.text)
+    if options.text is None and options.file is None and (sys.stdin is None or is_terminal(sys.stdin)):
+        raise UsageError('no text. Give one: glass tokenize "Once upon a time", -f FILE, or pipe one in.')
+    text = given_text(options.text, options.file)
     tokenizer = open_checkpoint(model_path(options.model, Need.tokenizer, quiet=options.quiet)).tokenizer()
     if (options.count or options.ids) and not options.as_json:
         found = tokenizer.encode(text, parse_special=options.special)

@@ -155,13 +155,15 @@ class Server(Engine):
 
     `loads` is what it is given to load where the user names nothing; `loads_folders`: it may be a config's folder;
     `too_long`: what it does with a context that the model was not made for, as a sentence; `takes_a_share`: whether it
-    can be told what share of a device is its; `takes_a_drafter`: whether it can be told of a model that drafts.
+    can be told what share of a device is its, `no_share`: why not, where it can of something like it;
+    `takes_a_drafter`: whether it can be told of a model that drafts.
     """
 
     loads: ClassVar[str]
     loads_folders: ClassVar[bool]
     too_long: ClassVar[str] = ""
     takes_a_share: ClassVar[bool] = False
+    no_share: ClassVar[str] = ""
     takes_a_drafter: ClassVar[bool] = False
 
     @classmethod

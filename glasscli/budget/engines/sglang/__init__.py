@@ -65,6 +65,7 @@ class Sglang(Server):
     loads_folders = True
     too_long = "SGLang refuses that unless SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 is set"
     edition = EDITION
+    no_share = "SGLang's --mem-fraction-static is the share of weights and pools alone, not of all that it takes"
     pool_words = "KV Cache is allocated. #tokens: {}"
 
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
