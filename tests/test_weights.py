@@ -84,7 +84,7 @@ def test_weights_are_small_and_are_those_the_card_names() -> None:
 
 def test_how_it_wants_to_write_is_read_and_leaves_room_for_a_whole_story(shipped: LoadedModel) -> None:
     said = shipped.defaults
-    assert (said.temperature, said.top_k, said.top_p, said.min_p, said.repetition_penalty) == (0.6, 0, 0.9, 0, 1.1)
+    assert (said.temperature, said.top_k, said.top_p, said.min_p, said.repetition_penalty) == (0.6, 0, 0.85, 0, 1.15)
     assert said.max_new_tokens == shipped.config.max_seq_len
 
 
@@ -131,13 +131,29 @@ def test_the_card_gives_the_induction_scores_that_glass_measures(induction: dict
         assert statistics.mean(induction[name]) / UNIFORM == pytest.approx(float(times), abs=0.06), name
 
 
-def test_the_cards_samples_are_what_glass_writes() -> None:
-    samples = re.findall(r"Seed (\d+):\n\n```text\n(.*?)\n```", CARD, re.DOTALL)
-    assert len(samples) == 5
-    seed, text = samples[0]
-    command = [sys.executable, "-m", "glasscli", "generate", "Once upon a time", "--seed", seed]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.rstrip() == text
+STORY_FORM = re.compile(r"^`(.*)`, seed (\d+):\n\n```text\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
+
+
+def test_the_cards_stories_are_what_glass_writes() -> None:
+    stories = STORY_FORM.findall(CARD)
+    assert len(stories) == 40
+    for prompt, seed, text in stories[:: len(stories) // 4]:
+        command = [sys.executable, "-m", "glasscli", "generate", prompt, "--seed", seed, "--json"]
+        told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        cut = "" if told["finish_reason"] == "eos" else "\n(cut where the context ends)"
+        assert text == prompt + told["text"].rstrip() + cut
+
+
+def test_the_card_counts_its_stories_right() -> None:
+    stories = STORY_FORM.findall(CARD)
+    ended = sum(not text.endswith("(cut where the context ends)") for _, _, text in stories)
+    assert f"* {ended} of 40 come to their end by themselves." in CARD
+    n_runs = n_repeated = 0
+    for _, _, text in stories:
+        words = re.findall(r"[a-z]+(?:'[a-z]+)?", text.removesuffix("\n(cut where the context ends)").lower())
+        runs = [tuple(words[i : i + 4]) for i in range(len(words) - 3)]
+        n_runs, n_repeated = n_runs + len(runs), n_repeated + len(runs) - len(set(runs))
+    assert f"* {100 * n_repeated / n_runs:.1f} % of all runs of four words stood before" in CARD
 
 
 def _config() -> dict[str, object]:

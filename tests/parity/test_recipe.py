@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from glasscli import load_model
 from glasscli.inspect.probes import probe_heads, probe_uniform, repeat_probes
 from glasscli.inspect.scoring import score_stories
-from glasscli.weights.recipe.average import average, go_on
+from glasscli.weights.recipe.average import average, go_on, tail_mean
 from glasscli.weights.recipe.card import Card, sharing_section
 from glasscli.weights.recipe.checkpoint import Progress
 from glasscli.weights.recipe.data import IGNORE, Corpus, Story, cut_windows, fill_batches, read_stories
@@ -46,7 +46,7 @@ STORIES = [
 TRAIN = f"""
 import sys, torch
 from pathlib import Path
-from glasscli.weights.recipe.average import average, go_on
+from glasscli.weights.recipe.average import average, go_on, tail_mean
 from glasscli.weights.recipe.data import Corpus
 from glasscli.weights.recipe.evaluate import HeldOut
 from glasscli.weights.recipe.model import Shape
@@ -172,6 +172,20 @@ def test_an_average_weighs_each_checkpoint_by_its_share(tmp_path: Path) -> None:
     paths = [tmp_path / name / "checkpoint.pt" for name in "ab"]
     mean = average(SHAPE, dict(zip(paths, (0.25, 0.75), strict=True)))
     assert all((param == 4.0).all() for param in mean.parameters())
+    mean = tail_mean(SHAPE, paths, paths[1])  # half of the last, a quarter of each
+    assert all((param == 4.0).all() for param in mean.parameters())
+
+
+def test_the_weights_at_a_point_are_kept(tmp_path: Path) -> None:
+    tokenizer = train_tokenizer(STORIES, 300)
+    settings = Settings(total_tokens=3_000, warmup_tokens=500, batch_tokens=512)
+    run = Run(tmp_path, settings, SHAPE, compiled=False)
+    run.train(Corpus(STORIES[2:], tokenizer), HeldOut(STORIES[:2], tokenizer), points=(1, 2_000, 9_000))
+    kept = [torch.load(run.point(tokens), weights_only=True) for tokens in (1, 2_000)]
+    assert kept[0]["progress"]["step"] == 1
+    assert 2_000 <= kept[1]["progress"]["tokens"] < 2_600
+    assert not run.point(9_000).exists()
+    assert not torch.equal(kept[0]["model"]["model.norm.weight"], kept[1]["model"]["model.norm.weight"])
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(48, 48), (96, 32), (32, 96)])

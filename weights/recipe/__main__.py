@@ -9,14 +9,14 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
-from .average import average, go_on
+from .average import go_on, tail_mean
 from .card import Card
 from .data import Corpus, read_stories
 from .evaluate import HeldOut
 from .export import choose_dtype, export, rounded, try_dtypes
 from .heads import measure
 from .model import Llama, Shape
-from .settings import CONSTANT, DECAY, EARLIER_SHARE
+from .settings import CONSTANT, DECAY, POINTS
 from .sharing import compare_kv_heads
 from .stories import write_stories
 from .tokenizer import load_or_train
@@ -52,6 +52,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--eager", action="store_true", help="do without a C++ compiler, at three quarters of the speed"
     )
+    parser.add_argument("--remark", default="", help="what the card should say of this run beside its numbers")
     parser.add_argument(
         "--kv-heads", action="store_true", help="instead: what 4, 2 and 1 KV heads cost, trained alike on fewer tokens"
     )
@@ -71,13 +72,21 @@ def main() -> None:
     if args.kv_heads:
         compare_kv_heads(corpus, held_out, tokenizer, args.run, compiled=not args.eager)
         return
-    constant, decay = train(corpus, held_out, args.run, shape, share=args.share, compiled=not args.eager)
-    mean = average(shape, {constant.path: EARLIER_SHARE, decay.path: 1 - EARLIER_SHARE})
-    finish(mean, constant, decay, texts, tokenizer, args.out)
+    points = [int(tokens * args.share) for tokens in POINTS]
+    constant, decay = train(corpus, held_out, args.run, shape, points, share=args.share, compiled=not args.eager)
+    mean = tail_mean(shape, [decay.point(tokens) for tokens in points], decay.path)
+    finish(mean, constant, decay, texts, tokenizer, args.out, args.remark)
 
 
 def train(
-    corpus: Corpus, held_out: HeldOut, folder: Path, shape: Shape, *, share: float, compiled: bool
+    corpus: Corpus,
+    held_out: HeldOut,
+    folder: Path,
+    shape: Shape,
+    points: Sequence[int],
+    *,
+    share: float,
+    compiled: bool,
 ) -> tuple[Run, Run]:
     """Both parts of training, in `folder`, on `share` of the tokens; goes on where it was stopped."""
     before, after = folder / "constant", folder / "decay"
@@ -85,11 +94,13 @@ def train(
     constant.train(corpus, held_out)
     go_on(constant.path, after / constant.path.name, DECAY.scaled(share))
     decay = Run(after, DECAY.scaled(share), shape, compiled=compiled)
-    decay.train(corpus, held_out)
+    decay.train(corpus, held_out, points=points)
     return constant, decay
 
 
-def finish(mean: Llama, constant: Run, decay: Run, texts: Texts, tokenizer: Tokenizer, folder: Path) -> None:
+def finish(
+    mean: Llama, constant: Run, decay: Run, texts: Texts, tokenizer: Tokenizer, folder: Path, remark: str = ""
+) -> None:
     """Round, write, measure what was written, and describe it."""
     held_out = HeldOut(texts.val, tokenizer)
     trials = try_dtypes(mean, texts.val[:50], tokenizer)
@@ -109,6 +120,7 @@ def finish(mean: Llama, constant: Run, decay: Run, texts: Texts, tokenizer: Toke
         dtype=dtype,
         sha256=sha256,
         stories=write_stories(folder, texts.train),
+        remark=remark,
     )
     card.write(folder)
     for name, score in (("val.txt", card.watched), ("val2.txt", card.last)):

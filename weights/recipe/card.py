@@ -12,9 +12,9 @@ import torch
 
 from .checkpoint import Progress
 from .evaluate import Score
-from .export import DtypeTrial
+from .export import SAMPLING, DtypeTrial
 from .heads import Head
-from .settings import EARLIER_SHARE, Settings
+from .settings import LAST_SHARE, POINTS, Settings
 from .sharing import TABLE
 from .stories import PROMPTS, SEEDS, Written, repeated_share
 
@@ -30,6 +30,7 @@ class Card:
         decayed: the last weights, before the mean, on the stories that the run was watched by.
         watched, last: the shipped weights on those, and on those looked at once.
         n_stories: to train on, to watch the run by, to look at once.
+        remark: what else is to be said of this run.
     """
 
     constant: Settings
@@ -44,6 +45,7 @@ class Card:
     dtype: str
     sha256: str
     stories: Sequence[Written]
+    remark: str = ""
 
     def write(self, folder: Path) -> None:
         """Write README.md into the model folder, whose other files must be there already."""
@@ -61,7 +63,11 @@ class Card:
             "constant_end": millions(self.constant.total_tokens),
             "decay_end": millions(self.decay.total_tokens),
             "warmup": millions(self.constant.warmup_tokens),
-            "earlier_share": percent(EARLIER_SHARE),
+            "remark": self.remark,
+            "n_points": len(POINTS),
+            "first_point": millions(POINTS[0]),
+            "last_point": millions(POINTS[-1]),
+            "last_share": percent(LAST_SHARE),
             "tokens": millions(progress.tokens),
             "steps": f"{progress.step:,}",
             "epochs": progress.epoch + 1,
@@ -101,6 +107,7 @@ class Card:
         unknown = [story for story in self.stories if story.unknown]
         words = list(dict.fromkeys(word for story in unknown for word in story.unknown))
         return {
+            **SAMPLING,
             "n_written": len(self.stories),
             "n_prompts": len(PROMPTS),
             "n_seeds": len(SEEDS),

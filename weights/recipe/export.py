@@ -18,6 +18,10 @@ from .tokenizer import END_ID, END_OF_TEXT
 
 DTYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32}
 
+# How this model writes best. Of a few settings tried on 160 stories: a softer penalty or a higher temperature repeats
+# itself or invents words more often, a harder penalty loses the thread.
+SAMPLING = {"temperature": 0.6, "top_p": 0.85, "top_k": 0, "repetition_penalty": 1.15}
+
 
 @dataclass(frozen=True)
 class DtypeTrial:
@@ -109,10 +113,7 @@ def export(model: Llama, tokenizer: Tokenizer, folder: Path, dtype: str) -> str:
             "bos_token_id": END_ID,
             "eos_token_id": END_ID,
             "do_sample": True,
-            "temperature": 0.6,
-            "top_p": 0.9,
-            "top_k": 0,
-            "repetition_penalty": 1.1,
+            **SAMPLING,
             "max_new_tokens": model.shape.max_seq_len,
         },
         "tokenizer_config.json": {

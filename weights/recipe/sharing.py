@@ -16,12 +16,12 @@ from tokenizers import Tokenizer
 
 from glasscli import SamplingParams, generate, load_model
 
-from .average import average, go_on
+from .average import go_on
 from .data import Corpus
 from .evaluate import HeldOut, Score
 from .export import export
 from .model import Shape
-from .settings import CONSTANT, DECAY, EARLIER_SHARE
+from .settings import CONSTANT, DECAY
 from .train import Run
 
 TABLE = Path(__file__).with_name("kv_heads.json")
@@ -57,7 +57,7 @@ def compare_kv_heads(corpus: Corpus, held_out: HeldOut, tokenizer: Tokenizer, fo
 
 
 def train_shape(shape: Shape, corpus: Corpus, held_out: HeldOut, folder: Path, compiled: bool) -> tuple[Run, Score]:
-    """The recipe on fewer tokens: constant rate, decay, mean."""
+    """The recipe on fewer tokens: constant rate, then decay; no mean."""
     share = TOKENS / DECAY.total_tokens
     constant = Run(folder / "constant", CONSTANT.scaled(share), shape, compiled)
     constant.train(corpus, held_out)
@@ -65,9 +65,7 @@ def train_shape(shape: Shape, corpus: Corpus, held_out: HeldOut, folder: Path, c
     go_on(constant.path, decay_path, DECAY.scaled(share))
     decay = Run(decay_path.parent, DECAY.scaled(share), shape, compiled)
     decay.train(corpus, held_out)
-    mean = average(shape, {constant.path: EARLIER_SHARE, decay.path: 1 - EARLIER_SHARE})
-    decay.model.load_state_dict(mean.state_dict())
-    return decay, held_out.score(mean)
+    return decay, held_out.score(decay.model)
 
 
 def decode_speeds(folders: Sequence[Path], n_rounds: int = 25, n_tokens: int = 400) -> list[float]:

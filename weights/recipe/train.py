@@ -7,7 +7,7 @@ bfloat16 where PyTorch's autocast says so; weights, norms, gradients and updates
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -77,10 +77,19 @@ class Run:
         self.progress.loss_count += 1
         return nats
 
+    def point(self, tokens: int) -> Path:
+        """Where the weights are kept that it had at so many tokens."""
+        return self.path.with_name(f"{tokens}.pt")
+
     def train(
-        self, corpus: Corpus, held_out: HeldOut, save_every_s: float = 60.0, score_every: int = 3_000_000
+        self,
+        corpus: Corpus,
+        held_out: HeldOut,
+        save_every_s: float = 60.0,
+        score_every: int = 3_000_000,
+        points: Sequence[int] = (),
     ) -> None:
-        """Go on to the end of the schedule, saving and scoring on the way."""
+        """Go on to the end of the schedule, saving and scoring on the way; the weights at `points` are kept."""
         report = Report(self.progress.tokens)
         saved_at = time.perf_counter()
         while self.progress.tokens < self.settings.total_tokens:
@@ -89,6 +98,9 @@ class Run:
                 report.add(self.step(inputs, targets), self)
                 if before // score_every < self.progress.tokens // score_every:
                     self.score(held_out, report)
+                for tokens in points:
+                    if before < tokens <= self.progress.tokens:
+                        self.save(self.point(tokens))
                 if time.perf_counter() - saved_at > save_every_s:
                     self.save()
                     saved_at = time.perf_counter()
