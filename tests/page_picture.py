@@ -16,7 +16,7 @@ from glasscli.inspect.reading import with_reading
 PICTURE = Path(__file__).parent / "data" / "page.png"
 PROMPT = "Once upon a time there was a little girl named Lily. One day,"
 SIZE = (1280, 800)
-PLACE = "#L3.H2.q15.k11"  # the head that brings the name back
+PLACE = "#L2.H2.q15.k11"  # the head that brings the name back
 
 
 def main() -> None:

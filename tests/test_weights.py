@@ -131,7 +131,7 @@ def test_the_card_gives_the_induction_scores_that_glass_measures(induction: dict
         assert statistics.mean(induction[name]) / UNIFORM == pytest.approx(float(times), abs=0.06), name
 
 
-STORY_FORM = re.compile(r"^`(.*)`, seed (\d+):\n\n```text\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
+STORY_FORM = re.compile(r"^`([^`\n]*)`, seed (\d+):\n\n```text\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
 
 
 def test_the_cards_stories_are_what_glass_writes() -> None:

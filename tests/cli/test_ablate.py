@@ -11,6 +11,7 @@ from helpers import reference
 from helpers.dump_cases import PROMPT, tiny, tiny_folder
 from helpers.in_process import Ran, glass, text_of
 from helpers.random_llama import settings, tensors
+from helpers.shipped_heads import copying_head, previous_head
 from helpers.strict_json import strict
 
 from glasscli.inspect.ablation import ablate_prompt, ablate_text
@@ -35,14 +36,14 @@ def test_the_circuit_of_the_shipped_weights() -> None:
     rows = rows_of(screen)
     assert len(rows) == 21
     p = {name: float(f"0{cells[0]}") for name, cells in rows.items() if not cells[0].startswith("<")}
-    assert p["3.2"] < p["nothing"] / 10
-    assert p["3.1"] > 0.9
-    assert f"·Lily needs 3.2 most: {rows['nothing'][0]} → {rows['3.2'][0]} without it" in " ".join(screen.split())
+    copies, looks_back = copying_head().label, previous_head().label
+    assert p[copies] < p["nothing"] / 10
+    assert max(p.values()) > 0.9
+    assert f"·Lily needs {copies} most: {rows['nothing'][0]} → {rows[copies][0]} without it" in " ".join(screen.split())
     feeds = text_of(glass("ablate", "--feeds", "--top", "3"))
-    assert re.search(r"^ 2\.3 +3\.2 +induct ", feeds, re.MULTILINE)
-    assert re.search(
-        r"^ 3\.2 needs 2\.3: without it induct falls from \.\d+ to \.\d+\. No other head", feeds, re.MULTILINE
-    )
+    assert re.search(rf"^ {looks_back} +{copies} +induct ", feeds, re.MULTILINE)
+    needs = rf"^ {copies} needs {looks_back}: without it induct falls from \.\d+ to \.\d+\. No other head"
+    assert re.search(needs, feeds, re.MULTILINE)
 
 
 def test_the_next_token_without_each_part() -> None:

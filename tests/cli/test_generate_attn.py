@@ -4,6 +4,7 @@ import re
 
 import pytest
 from helpers.in_process import glass
+from helpers.shipped_heads import copying_head
 from helpers.strict_json import strict
 from helpers.terminal import in_terminal
 from rich.cells import cell_len
@@ -12,14 +13,15 @@ LILY = "Once upon a time there was a little girl named Lily. One day,"
 
 
 def test_the_name_comes_from_where_it_stood() -> None:
-    """The induction head 3.2 of the shipped model brings the name back; over all heads it comes first, too."""
+    """The induction head of the shipped model brings the name back; over all heads it comes first, too."""
     greedy = ("generate", LILY, "-n", "1", "-t", "0", "--show", "attn")
     assert re.search(r"^ +1  ·Lily +\.\d{3}  ·Lily\[11\] \.\d\d  ", glass(*greedy).out, re.MULTILINE)
-    one = glass(*greedy, "--layer", "3", "--head", "2").out
+    copies = copying_head()
+    one = glass(*greedy, "--layer", str(copies.layer), "--head", str(copies.head)).out
     found = re.search(r"^ +1  ·Lily +\.\d{3}  ·Lily\[11\] (\.\d\d)", one, re.MULTILINE)
     assert found is not None
-    assert float(found[1]) > 0.9
-    assert "over head 2 of layer 3" in " ".join(one.split())
+    assert float(found[1]) > 0.5, "more than on all else"
+    assert f"over head {copies.head} of layer {copies.layer}" in " ".join(one.split())
     assert "over all heads of all layers" in " ".join(glass(*greedy).out.split())
 
 

@@ -6,6 +6,7 @@ from helpers import reference
 from helpers.dump_cases import PROMPT, tiny
 from helpers.odd_models import ODD, odd
 from helpers.random_llama import settings, tensors
+from helpers.shipped_heads import copying_head, previous_head
 
 from glasscli import load_model
 from glasscli.arrays import Array
@@ -139,9 +140,10 @@ def test_the_copying_head_is_needed_for_the_name() -> None:
     loaded = load_model()
     found = ablate_prompt(loaded, LILY, token=one_token(loaded, "Lily"))
     p = {effect.part.label: effect.watched.p for effect in found.effects}
-    assert p["3.2"] < found.whole.p / 10
-    assert p["3.1"] > 1.5 * found.whole.p
-    (effect,) = ablate_text(loaded, LILY + " Lily saw a little girl named Sue.", parts=[Part(3, 2)]).effects
+    copies = copying_head()
+    assert p[copies.label] < found.whole.p / 10
+    assert max(p.values()) > 1.5 * found.whole.p
+    (effect,) = ablate_text(loaded, LILY + " Lily saw a little girl named Sue.", parts=[copies]).effects
     assert effect.on_words is not None
     assert effect.on_words > 2 * effect.delta > 0
 
@@ -149,10 +151,10 @@ def test_the_copying_head_is_needed_for_the_name() -> None:
 def test_the_previous_token_head_feeds_the_induction_head() -> None:
     feeds = find_feeds(load_model(), 16)
     first = feeds.pairs[0]
-    assert (first.writer.label, first.reader.label, first.role) == ("2.3", "3.2", "induct")
+    assert (first.writer, first.reader, first.role) == (previous_head(), copying_head(), "induct")
     assert first.after < first.before / 2
     others = [feed for feed in feeds.pairs if feed.reader == first.reader and feed.role == "induct"][1:]
-    assert len(others) == 11
+    assert len(others) == 4 * first.reader.layer - 1
     assert max(abs(feed.change) for feed in others) < abs(first.change) / 2
     assert all(feed.writer.layer < feed.reader.layer for feed in feeds.pairs)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from helpers.dump_cases import tiny
+from helpers.shipped_heads import copying_head, previous_head
 
 from glasscli import load_model
 from glasscli.arrays import Array
@@ -123,7 +124,7 @@ def test_the_same_head_is_previous_on_a_short_text_and_a_long_one() -> None:
     text = (
         "Once upon a time there was a little girl named Lily. She had a red ball and she liked to throw it. One day, "
         "a big dog came to the park and took the ball away. Lily was sad. She asked the dog to give it back, but the "
-        "dog ran around the tree. Then her friend Tom said, “I can help you!” He found a long stick and showed it to "
+        'dog ran around the tree. Then her friend Tom said, "I can help you!" He found a long stick and showed it to '
         "the dog. The dog let go of the ball and ran after the stick. Lily was so happy that she gave Tom a hug. They "
         "played with the ball all day, and when the sun went down, they went home. The dog came with them and slept "
         "in front of the door. From that day on, Lily, Tom and the dog were best friends."
@@ -133,8 +134,8 @@ def test_the_same_head_is_previous_on_a_short_text_and_a_long_one() -> None:
     for n_tokens in (9, len(ids)):
         census = head_census(loaded, ids[:n_tokens])
         roles = {f"{r.layer}.{r.text.head}": r.role for r in census.reports}
-        assert [name for name, found in roles.items() if found == "previous"] == ["2.3"], n_tokens
-        assert [name for name, found in roles.items() if found == "induction"] == ["3.2"], n_tokens
+        assert [name for name, found in roles.items() if found == "previous"] == [previous_head().label], n_tokens
+        assert [name for name, found in roles.items() if found == "induction"] == [copying_head().label], n_tokens
 
 
 def test_the_probes_are_24_different_tokens_twice_and_always_the_same() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers.shipped_heads import copying_head, previous_head
 from transformers import AutoModelForCausalLM
 
 from glasscli import load_model
@@ -97,24 +98,25 @@ def test_the_gradient_is_what_torch_derives(theirs: Any) -> None:
 
 
 def test_which_head_needs_which() -> None:
-    """The induction score of 3.2 and 3.3 with 2.3 and without it, from transformers' own patterns."""
+    """The induction score of two heads with the previous-token head and without it, from transformers' own patterns."""
     loaded = load_model()
     eager = AutoModelForCausalLM.from_pretrained(shipped_folder(), dtype=torch.float64, attn_implementation="eager")
     probes = repeat_probes(loaded, 4)
     half = len(probes[0]) // 2
 
-    def induction(head: int) -> float:
+    def induction(layer: int, head: int) -> float:
         """Mean weight, in the second telling, on the token that came next in the first."""
         scores = []
         for ids in probes:
             with torch.no_grad():
-                pattern = eager.eval()(torch.tensor([ids]), output_attentions=True).attentions[3][0, head]
+                pattern = eager.eval()(torch.tensor([ids]), output_attentions=True).attentions[layer][0, head]
             scores.append(np.mean([pattern[p, p - half + 1].item() for p in range(half + 1, 2 * half + 1)]))
         return float(np.mean(scores))
 
     feeds = {(f.writer.label, f.reader.label, f.role): f for f in find_feeds(loaded, 4).pairs}
-    for head in (2, 3):
-        feed = feeds["2.3", f"3.{head}", "induct"]
-        assert feed.before == pytest.approx(induction(head), abs=1e-4)
-        with without(eager, Part(2, 3)):
-            assert feed.after == pytest.approx(induction(head), abs=1e-4)
+    looks_back, copies = previous_head(), copying_head()
+    for layer, head in ((copies.layer, copies.head), (3, 3)):
+        feed = feeds[looks_back.label, f"{layer}.{head}", "induct"]
+        assert feed.before == pytest.approx(induction(layer, head), abs=1e-4)
+        with without(eager, looks_back):
+            assert feed.after == pytest.approx(induction(layer, head), abs=1e-4)

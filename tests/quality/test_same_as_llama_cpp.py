@@ -32,12 +32,12 @@ def full() -> list[Array]:
 
 @pytest.mark.parametrize("spec", [spec for spec in SHIPPED["llama_cpp"] if spec != "q8_0"])
 def test_the_shipped_model_loses_as_much_as_in_llama_cpp(full: list[Array], spec: str) -> None:
-    """Within 5 %; where this was written, 1.1 %."""
+    """Within 5 %; where this was written, 2.7 %."""
     assert mean_kld(full, spec) == pytest.approx(SHIPPED["llama_cpp"][spec], rel=0.05)
 
 
 def test_eight_bits_cost_as_much_once_queries_are_rounded_too(full: list[Array]) -> None:
-    """Without it 11 % less than in llama.cpp; with it within 3 %, where this was written .2 %."""
+    """Without it 20 % less than in llama.cpp; with it within 3 %, where this was written .8 %."""
     theirs = SHIPPED["llama_cpp"]["q8_0"]
     assert mean_kld(full, "q8_0") < 0.95 * theirs < 2e-4
     assert mean_kld(full, "q8_0", rounded=True) == pytest.approx(theirs, rel=0.03)
