@@ -65,6 +65,13 @@ def test_a_command_line_is_broken_as_a_shell_reads_it() -> None:
     assert len(command_lines(command, 40)) > 2
 
 
+def test_an_option_and_its_value_stay_on_one_line() -> None:
+    command = 'echo "The dog" | glass generate --top-k 40 --stop "." --cache sinks=4+window=28 "a text of words" -n 60'
+    for width in range(36, 90):
+        lines = [line.removesuffix(" \\") for line in command_lines(command, width)]
+        assert not any(line.endswith(("--top-k", "--stop", "--cache", "-n", "|", "glass")) for line in lines)
+
+
 def test_blocks_of_an_epilog() -> None:
     text = "Some words,\nand more.\n\n\b\nFormats:\n  q8_0       eight bits,\n             in blocks\n  window=256 "
     parts = parts_of(text + " the last\n\n\b\nExamples:\n  glass info\n  glass info --json")
