@@ -124,8 +124,8 @@ def _asides(lines: Iterable[str]) -> list[Line]:
 def command_lines(command: str, width: int) -> list[str]:
     """A command line in lines that can be copied together, each but the last with a backslash at its end.
 
-    They are broken between words, not between an option and its value; a double-quoted word wider than a line also at its own spaces, and goes on in the
-    first column: what stands before it would be part of the word.
+    They are broken between words, not between an option and its value; a double-quoted word wider than a line also at
+    its own spaces, and goes on in the first column: what stands before it would be part of the word.
     """
     if 2 + cells(command) <= width:
         return [f"  {command}"]

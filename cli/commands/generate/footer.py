@@ -115,7 +115,7 @@ def show_footer(run: Generation, color: Color, *, tinted: bool, try_next: Sequen
     if try_next:
         lines.append(join_fitting("   try", try_next, page.width))
     if tinted and page.colored:
-        page.write(paint(surprise_legend(page.unicode), DIM))
+        page.write(paint(surprise_legend(page.unicode, page.width), DIM))
     page.show([(line, DIM)] for line in lines)
 
 
