@@ -3,7 +3,8 @@
 A ```console block holds commands after `$ ` and what a terminal of 100 columns shows for them, without its colours. A
 ```python block is followed by a ```text block with what it prints. Commands of other programs are not run here.
 
-    python tests/readme_examples.py            rewrites what is shown with what the program shows now
+    python tests/readme_examples.py            rewrites what is shown with what the program shows now; the list of other
+                                               tools' names, too
     python tests/readme_examples.py --times    writes speeds and times anew, too: they are the machine's of that moment
 """
 
@@ -11,17 +12,21 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.terminal import Terminal, as_left, environment
 
+from glasscli.cli.other_names import short_list
+
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 COLUMNS = 100
 # What differs from run to run: a terminal's line below a text says how long it took.
 TIME = re.compile(r"\d[\d,.]* (?:ms|µs|s|tok/s)(?!\w)")
+NAMES = re.compile(r"^\* \*\*llama\.cpp\*\*: (?:.+\n)+", re.MULTILINE)
 BLOCK = re.compile(r"^```(console|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -57,6 +62,12 @@ def comparable(shown: str) -> str:
     """
     text, rule, footer = TIME.sub("¿", shown).partition("── ")
     return text + rule + " ".join(footer.split())
+
+
+def names() -> str:
+    """The list of what users of other tools may type."""
+    lines = (textwrap.fill(line, 120, subsequent_indent="  ", break_on_hyphens=False) for line in short_list())
+    return "".join(f"{line}\n" for line in lines)
 
 
 def ours(command: str) -> bool:
@@ -101,7 +112,7 @@ def rewrite(text: str, times: bool = False) -> str:
             body, after_python = after_python, ""
         return f"```{kind}\n{body}```"
 
-    return BLOCK.sub(fresh, text)
+    return NAMES.sub(names(), BLOCK.sub(fresh, text))
 
 
 if __name__ == "__main__":
