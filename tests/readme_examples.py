@@ -70,6 +70,13 @@ def names() -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def apart(example: str) -> tuple[str, str]:
+    """A command, which goes on in the next line behind a backslash, and what it shows."""
+    lines = example.splitlines(keepends=True)
+    n = next(i for i, line in enumerate(lines, start=1) if not line.endswith("\\\n"))
+    return "".join(lines[:n]).removesuffix("\n"), "".join(lines[n:])
+
+
 def ours(command: str) -> bool:
     """Whether a command line runs glass."""
     return bool(re.search(r"(^|\| )glass ", command))
@@ -81,7 +88,7 @@ def examples(text: str) -> Iterator[Example]:
     for i, (kind, body) in enumerate(blocks):
         if kind == "console":
             for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
-                command, _, shown = part.partition("\n")
+                command, shown = apart(part)
                 if ours(command):
                     yield Example(command, shown, True)
         elif kind == "python":
@@ -101,7 +108,7 @@ def rewrite(text: str, times: bool = False) -> str:
             parts = re.split(r"^\$ ", body, flags=re.MULTILINE)
             done = [parts[0]]
             for part in parts[1:]:
-                command, _, shown = part.partition("\n")
+                command, shown = apart(part)
                 now = Example(command, shown, True).run() if ours(command) else shown
                 same = comparable(now) == comparable(shown) and not times
                 done.append(f"$ {command}\n{shown if same else now}")
