@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from glasscli.cache.choice import CacheChoice
-from glasscli.cache.formats.names import ALIASES, NAMES
+from glasscli.cache.choice import NO_RESIDUAL, CacheChoice
+from glasscli.cache.formats.names import ALIASES, KIVI, NAMES
 from glasscli.errors import UsageError
 from glasscli.likeness import asked, did_you_mean
 from glasscli.units import parse_count, show
@@ -53,7 +53,10 @@ def parse_choice(text: str, unnamed: str = "f32") -> CacheChoice:
                 )
             fields[field], said_by[field] = value, part.strip()
     try:
-        return CacheChoice(**{"k": unnamed, "v": unnamed} | fields)
+        choice = CacheChoice(**{"k": unnamed, "v": unnamed} | fields)
+        if "residual" in fields and not {choice.k, choice.v} & KIVI:
+            raise UsageError(NO_RESIDUAL)
+        return choice
     except UsageError as error:
         raise UsageError(f"cache {show(text)}: {error}") from None
 
