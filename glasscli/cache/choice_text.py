@@ -30,6 +30,15 @@ EXAMPLES = ("q8_0", "k=q8_0,v=q4_0", "sinks=4+window=252")
 UNITS = {"kv-heads": "a number of heads"}
 
 
+def is_choice(text: str) -> bool:
+    """Whether a text is a cache rather than words."""
+    try:
+        parse_choice(text)
+    except UsageError:
+        return False
+    return True
+
+
 def parse_choice(text: str, unnamed: str = "f32") -> CacheChoice:
     """The choice that `text` stands for.
 

@@ -44,6 +44,7 @@ NEAR = [  # the words, and what is said after `glass: `
     (["kv-quality", "--spec", "q4"], "--spec 'q4': 'q4' is not known. Did you mean q4_0 or q4_1?"),
     (["generate", "Hi", "--cache", "int4"], "--cache 'int4': 'int4' is not known. Did you mean q4_1, q4_0 or kivi4?"),
     (["kv-quality", "--cache", "8bit"], "--cache '8bit': '8bit' is not known. Did you mean q8_0?"),
+    (["kv-quality", "q4_0"], "'q4_0' stands where the text goes. A cache: --spec q4_0"),
     (["lesson", "sofmax"], "there is no chapter 'sofmax'. Did you mean softmax?"),
     (["info", "--color", "nevr"], "--color: 'nevr' is not one of auto, always, never. Did you mean never?"),
     # commands
