@@ -81,7 +81,7 @@ def test_the_middle_layer_and_the_last_row_are_meant_where_nothing_is_said(tmp_p
     folder = write_folder(tmp_path / "even", num_hidden_layers=4)
     assert glass("dump-attn", "-m", str(folder), "ab").out.startswith("layer 2 of 0–3")
     assert "row 4 e · 5 × 5" in dump_attn("--step", "jacobian", "abcde").out
-    assert "row 4 of the prefill" in dump_attn("--rows", "last", "abcde").out
+    assert "row 4 e of the prefill" in dump_attn("--rows", "last", "abcde").out
 
 
 def test_online_softmax_says_when_it_does_not_pay() -> None:

@@ -40,7 +40,8 @@ def decode_screen(
     if dump.mode == "decode":
         what, size = "decode step", f"1 query × {position + 1} keys ({position} cached + 1 new)"
     else:
-        what, size = f"row {position} of the prefill", f"1 query × {position + 1} keys"
+        token = page.label(dump.tokens[position].raw)
+        what, size = f"row {position} {token} of the prefill", f"1 query × {position + 1} keys"
     lines = page.listed((what, f"layer {trace.layer}{who}", f"start {position}", size), "  ", HEAD)
     lines += prompt_lines(page, dump, demo)
     if dump.mode == "decode":
