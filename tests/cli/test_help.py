@@ -40,6 +40,11 @@ def test_nothing_stands_beyond_the_edge_and_nothing_is_lost(page: str) -> None:
         assert words("\n".join(lines)) == whole, width
 
 
+def test_a_command_has_one_line_of_80_columns() -> None:
+    shown = glass("--help", columns=80).out.split("Commands:\n")[1].split("\n\n")[0]
+    assert [line.split()[0] for line in shown.splitlines()] == list(COMMANDS)
+
+
 def test_text_goes_below_an_option_where_there_is_no_room_beside_it() -> None:
     parts = [Heading("Size"), Table([Row("-n, --number", "N", "How many there are of them, at most.")])]
     assert shown(parts, 80) == ["Size:", "  -n, --number N  How many there are of them, at most."]
