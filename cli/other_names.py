@@ -96,6 +96,9 @@ TOOLS: dict[str, dict[str, str]] = {
         "--num": "--num-gpus",
         "--file": "--text",
         "--color": "--colour --no-color=never",
+        "--samples": "--num-samples --num-return-sequences",
+        "--rows": "--row",
+        "--spec": "--cache",
     },
 }
 IN_PARTS = ("--cache",)  # options whose value is of parts with commas between, of which a name may say one
@@ -110,12 +113,19 @@ ELSEWHERE: tuple[tuple[str, str, str], ...] = (
     ("--free-gpu-memory-fraction --kv-cache-free-gpu-memory-fraction", "--utilization",
      "TensorRT-LLM's is of what weights leave; --utilization is of all the memory."),
     ("--kv-bits", "--cache", "A run packs its cache in the formats of llama.cpp or KIVI: --cache q4_0."),
+    ("--bits", "--spec", "What a cache of 4 bits costs: --spec q4_0, or --spec kivi4."),
     ("--max-kv-size", "--cache", "What mlx-lm keeps for N is --cache sinks=4,window=N-4."),
     ("--dtype --kv-cache-dtype", "--cache", "All is computed in float32; what the cache is packed in: --cache q8_0."),
     ("-cnv --conversation", "--chat", "One turn at a time: --chat, with --messages FILE for the turns before."),
     ("-c --ctx-size --context-length --max-model-len --num-ctx", "--overflow",
      "The context is the model's, see glass info; what happens past it: --overflow."),
     ("--threads", "--model", "OPENBLAS_NUM_THREADS in the environment says how many threads a large model gets."),
+    ("--greedy", "--temperature", "The likeliest token each time is --temperature 0."),
+    ("--stream", "--jsonl", "A text is shown as it is written; --jsonl is a line a token."),
+    ("--best-of", "--samples", "N texts of one prompt: --samples N. --json tells how likely each was."),
+    ("--query --pos --position --token", "--rows", "What the token at position 5 looks at: --rows 5."),
+    ("--png --pdf --svg --html --image --plot --save", "--heads",
+     "-o FILE takes it, by the ending: .svg is a picture, .html a page, .csv a table …"),
     ("-ngl --gpu-layers --n-gpu-layers -dev --device", "--model", "All is computed in NumPy, on the CPU."),
 )  # fmt: skip
 # Names that mean the same only where another option is 1.

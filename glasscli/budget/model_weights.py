@@ -1,11 +1,13 @@
 """What the weights of the named models need beyond their caches: widths, experts, towers, how they are stored.
 
 Fields bear the names of config.json, from the source that the model's row names, as the publisher stores the model
-(DeepSeek-V3 in FP8, gpt-oss in MXFP4). Models whose published config was not at hand, and those that were never
-published, are not here: they are refused where weights are asked about.
+(DeepSeek-V3 in FP8, gpt-oss in MXFP4); those of the models of more_models.json are in more_weights.json. Models whose
+config was not at hand, or never published, are refused where weights are asked about.
 """
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from glasscli.budget.model_facts import Model
@@ -194,6 +196,7 @@ WEIGHTS: Mapping[str, Fields] = {
     "qwen3.5-35b-a3b": qwen35_experts(2048, 256, 8, 512),
     "qwen3.5-122b-a10b": qwen35_experts(3072, 256, 8, 1024),
     "qwen3.5-397b-a17b": qwen35_experts(4096, 512, 10, 1024),
+    "qwen3.6-35b-a3b": qwen35_experts(2048, 256, 8, 512),
     "qwen3.6-27b": qwen35("qwen3_5", 5120, intermediate_size=17408),
     "deepseek-v2-lite": deepseek(102400, 10944, 1408, 64, 6, 1, None, shared=2),
     "deepseek-v2": deepseek(102400, 12288, 1536, 160, 6, 1, 1536, shared=2),
@@ -231,7 +234,7 @@ WEIGHTS: Mapping[str, Fields] = {
         "tie_word_embeddings": True,
     },
     "glass-1m": plain(1024, 384, True),
-}  # fmt: skip
+} | json.loads(Path(__file__).with_name("more_weights.json").read_text(encoding="utf-8"))  # fmt: skip
 
 
 def weights_config(model: Model) -> Fields:

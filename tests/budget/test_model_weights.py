@@ -44,7 +44,7 @@ def test_what_vllm_logged_as_the_weights_of_a_named_model(name: str, ranks: int,
 def test_few_names_are_without_weights() -> None:
     without = {model.name for model in MODELS if not weights_config(model)}
     assert without >= {"palm-540b", "minimax-m3", "kimi-k3"}  # never published, or of a type that nobody counts
-    assert len(MODELS) - len(without) >= 76
+    assert len(MODELS) - len(without) >= 119
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,32 @@ def test_experts_in_fp4_beside_fp8(name: str, experts: int) -> None:
     config = weights_config(find(name))
     fp4, fp8 = stored(config).n_bytes, stored(config | {"expert_dtype": "fp8"}).n_bytes
     assert fp8 - fp4 == experts + experts // 128**2 * 4 - experts // 2 - experts // 32
+
+
+@pytest.mark.parametrize(
+    ("name", "billions"),  # as papers and model cards round them
+    [
+        ("ernie-4.5-21b-a3b", "21.8"),
+        ("glm-5.1", "744"),
+        ("mimo-v2-flash", "309"),
+        ("mistral-small-3.1-24b", "24.0"),
+        ("olmoe-1b-7b", "6.92"),
+        ("qwen1.5-moe-a2.7b", "14.3"),
+        ("qwen3-4b", "4.02"),
+        ("stablelm-3b-4e1t", "2.795"),
+    ],
+)
+def test_as_many_parameters_as_the_publisher_says(name: str, billions: str) -> None:
+    digits = len(billions.partition(".")[2])
+    assert f"{stored(weights_config(find(name))).weights.n_parameters / 1e9:.{digits}f}" == billions
+
+
+def test_layers_that_use_an_earlier_layers_index_have_none_of_their_own() -> None:
+    """GLM-5.2: 21 of 78 layers by every-so-many, as where the config lists them."""
+    config = weights_config(find("glm-5.2"))
+    listed = ["full" if layer < 3 or layer % 4 == 2 else "shared" for layer in range(78)]
+    counts = [stored(config | more).weights.n_parameters for more in ({}, {"indexer_types": listed})]
+    assert counts[0] == counts[1] < stored(config | {"index_topk_freq": 1}).weights.n_parameters
 
 
 @pytest.mark.parametrize("name", ["gpt-2", "opt-13b", "whisper-large-v3", "nemotron-3-nano"])

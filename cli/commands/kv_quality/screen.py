@@ -122,5 +122,11 @@ def _warnings(page: Page, found: Found) -> list[Line]:
 
 
 def _tries(options: Options) -> list[str]:
-    tries = ["--spec q8_0 --spec k=q8_0,v=q4_0", "--by layer", "--svg cost.svg", "--json"]
-    return tries[1:] if options.spec else tries
+    """What the command can do beside what it was asked for."""
+    tries = {
+        "--spec q8_0 --spec k=q8_0,v=q4_0": options.spec,
+        "--by layer": options.by,
+        "--svg cost.svg": options.svg,
+        "--json": options.as_json,
+    }
+    return [words for words, asked in tries.items() if not asked]
