@@ -143,19 +143,13 @@ def parser(name: str) -> "TyperCommand":
 
 def complain(message: str, code: int) -> int:
     """Print `message` on stderr, the first line after `glass:`, and return `code`."""
-    first, *rest = message.splitlines() or [""]
-    text = "\n".join([f"glass: {first}", *(f"       {line}" for line in rest)])
+    from glasscli.cli.console import note
+
     try:
         sys.stdout.flush()
     except (OSError, AttributeError):
         silence_stdout()
-    from glasscli.cli.console import printable
-
-    try:
-        sys.stderr.write(printable(text, keep="\n") + "\n")
-        sys.stderr.flush()
-    except (OSError, AttributeError):  # stderr closed: the exit code is all that is left to say
-        pass
+    note(message)
     return code
 
 

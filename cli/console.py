@@ -179,7 +179,27 @@ def write_raw_stderr(text: str) -> None:
 def note(text: str) -> None:
     """Say something beside the answer, on stderr. A closed or full stderr changes nothing."""
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
-    write_stderr("glass: " + printable(text, keep="\n").encode(encoding, "backslashreplace").decode(encoding))
+    text = printable(text, keep="\n").encode(encoding, "backslashreplace").decode(encoding)
+    write_stderr("\n".join(_said(text, width(sys.stderr) if is_terminal(sys.stderr) else None)))
+
+
+def _said(text: str, columns: int | None) -> Iterator[str]:
+    """Lines of a message: `glass:` before the first, the others below its first word.
+
+    Args:
+        columns: a terminal's, which are filled with whole words. Lines of a pipe stay as they are, and so does a
+            command to copy: the terminal itself breaks it without a character between.
+    """
+    start = "glass: "
+    for line in text.split("\n"):
+        if columns is None or line.startswith("Try: "):
+            yield start + line
+        else:
+            from glasscli.cli.page.wrap import SPACE, fill
+
+            hang = " " * len(start)
+            yield from fill(((" ", word) for word in SPACE.split(line)), columns, start, hang, whole=True)
+        start = " " * len(start)
 
 
 _details: set[str] | None = None  # what was told of a run with -v; None in one without

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from glasscli.cli.naming import Name, Read
 
+FRONT = ("--help", "--version", "--install-completion", "--show-completion")  # options that stand without a command
 DASHES = "‐‑‒–—―−"  # what a page or an editor makes of hyphens
 NUMBERS = {"float": "a number", "int": "a whole number"}  # Typer's types
 LONGEST = 300  # characters of a command that is shown anew
@@ -24,14 +25,19 @@ COMMANDS_ELSEWHERE = {
     "perplexity": "score", "ppl": "score", "eval": "score", "encode": "tokenize", "tokens": "tokenize",
     "heads": "dump-attn --heads", "attention": "dump-attn", "attn": "dump-attn", "trace": "dump-attn",
     "memory": "kv-budget", "budget": "kv-budget", "fit": "kv-budget --gpu", "show": "info", "inspect": "info",
-    "learn": "lesson", "patch": "compare --patch", "diff": "compare", "logit-lens": "lens",
+    "models": "kv-budget --list", "list": "kv-budget --list", "quantize": "kv-quality", "quality": "kv-quality",
+    "logits": "generate --logprobs", "size": "kv-budget", "learn": "lesson", "patch": "compare --patch",
+    "diff": "compare", "logit-lens": "lens",
 }  # fmt: skip
 
 
 def unknown_command(name: str, commands: Sequence[str]) -> str:
     """What to say of a command that does not exist."""
     if name.startswith("-"):
-        return f"no option {printable(name)} in front of a command. Options follow it: glass COMMAND [OPTIONS]"
+        hint = did_you_mean(name, FRONT) or "Options follow it: glass COMMAND [OPTIONS]"
+        return f"no option {printable(name)} in front of a command. {hint}"
+    if f"--{name}" in FRONT:
+        return f"no command {printable(name)!r}. Here it is glass --{name}"
     if name in COMMANDS_ELSEWHERE:
         hint = f"Here it is glass {COMMANDS_ELSEWHERE[name]}"
     else:
@@ -97,10 +103,14 @@ def too_many(name: str, args: Sequence[str], read: "Read") -> str:
     dashed = next((loose for loose in read.loose if re.fullmatch(rf"[{DASHES}]+[a-z][a-z0-9_-]*", loose)), None)
     if dashed is not None:
         return f"{show(dashed)} begins with a dash, as pages print it. Hyphens: --{printable(dashed.lstrip(DASHES))}"
+    if line := with_commas(args, read):
+        return f"{show(word)} stands alone: values of one option have commas between\nTry: glass {name} {line}"
     if not arguments:
         hint = f" A model is named by -m: -m {quoted(word)}" if name in ("info", "kv-budget") else ""
         return f"{name} takes no text; {show(word)} was found.{hint}"
     if arguments[-1] not in TEXTS:
+        if len(arguments) == 1:
+            return f"{name} takes one {arguments[0].strip('[]').lower()}, and {show(word)} is one more"
         return f"{len(read.loose)} texts, where {len(arguments)} are expected. A text of several words goes in quotes"
     first = len(arguments) - 1
     text = " ".join(read.loose[first:])
@@ -111,6 +121,18 @@ def too_many(name: str, args: Sequence[str], read: "Read") -> str:
     line = f"glass {name} {' '.join(map(quoted, words))}"
     said = f"a text of several words goes in quotes, and {show(word)} stands outside"
     return f"{said}\nTry: {line}" if len(line) <= LONGEST else said
+
+
+def with_commas(args: Sequence[str], read: "Read") -> str:
+    """The same line with commas, where words stand behind the value of an option of several: `--compare a b`."""
+    first, words = read.places[len(read.arguments)], [*args]
+    before = words[max(0, first - 2) : first]
+    listed = [[typed, value] for typed, name, value in read.typed.values() if name.metavar.endswith(",…")]
+    if before not in listed:
+        return ""
+    end = next((i for i in range(first, len(words)) if i not in read.places), len(words))
+    values = ",".join(word.strip(",") for word in words[first - 1 : end])
+    return " ".join(map(quoted, [*words[: first - 1], values, *words[end:]]))
 
 
 def quoted(word: str) -> str:

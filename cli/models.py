@@ -77,8 +77,8 @@ class Bar(Progress):
                 line = self._line(width, blocks)
             if line != before:
                 self._write("\r" + line.ljust(len(before)))
-        if line:
-            self._write("\r" + " " * len(line) + "\r")
+        if line:  # and the ^C that a terminal echoes behind it
+            self._write("\r" + " " * min(len(line) + 2, console.width(sys.stderr) - 1) + "\r")
 
     def _line(self, width: int, blocks: bool) -> str:
         """What is shown: at most `width` columns of ASCII, and of blocks where there are those."""

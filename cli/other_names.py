@@ -6,6 +6,7 @@ A name is here only if it means exactly that. What looks alike and is not is ref
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+OURS = "glass itself"  # older names and other spellings of our own
 TEXT = "TEXT"  # stands for the argument that is a command's text or prompt
 TEXTS = ("[TEXT]", "[PROMPT]")  # and that argument in the help
 
@@ -13,7 +14,8 @@ TEXTS = ("[TEXT]", "[PROMPT]")  # and that argument in the help
 # `--swa-full=swa_full=true` takes none and is `--setting swa_full=true`.
 #
 # Sources: llama.cpp's tools/server/README.md, mlx-lm's generate.py and server.py, vLLM's `vllm serve --help`, SGLang's
-# server_args.py, TensorRT-LLM's trtllm-serve, Ollama's modelfile.md, all as of 2026-11.
+# server_args.py, all as of 2026-11; TensorRT-LLM's tensorrt_llm/commands/serve.py, which writes _ for -. Ollama has no
+# such options: its names are the parameters of a Modelfile, docs/modelfile.md.
 TOOLS: dict[str, dict[str, str]] = {
     "llama.cpp": {
         "--model": "-m --model -hf=hf:{} -hfr=hf:{} --hf-repo=hf:{}",
@@ -80,20 +82,23 @@ TOOLS: dict[str, dict[str, str]] = {
     "TensorRT-LLM": {
         "--ctx": "--max-seq-len",
         "--batch": "--max-batch-size",
-        "--tp": "--tp-size",
-        "--pp": "--pp-size",
+        "--tp": "--tp-size --tensor-parallel-size",
+        "--pp": "--pp-size --pipeline-parallel-size",
     },
     "Ollama": {
         "--ctx": "--num-ctx",
         "--max-new-tokens": "--num-predict",
         "--new": "--num-predict",
     },
-    "glass itself": {
+    OURS: {
         "--new": "-n --max-new-tokens",
         "--ctx": "--tokens --context",
         "--num": "--num-gpus",
         "--file": "--text",
         "--color": "--colour --no-color=never",
+        "--samples": "--num-samples --num-return-sequences",
+        "--rows": "--row",
+        "--spec": "--cache",
     },
 }
 IN_PARTS = ("--cache",)  # options whose value is of parts with commas between, of which a name may say one
@@ -105,14 +110,22 @@ ELSEWHERE: tuple[tuple[str, str, str], ...] = (
     ("-np --parallel", "--batch", "llama.cpp's slots share what -c says; each of --batch N sequences holds --ctx."),
     ("-b --batch-size", "--batch", "llama.cpp's counts the tokens of one step; how many sequences: --batch N."),
     ("--mem-fraction-static", "--utilization", "SGLang's is of weights and cache alone: --utilization X --overhead 0."),
-    ("--kv-cache-free-gpu-memory-fraction", "--utilization", "TensorRT-LLM's is of what weights leave."),
+    ("--free-gpu-memory-fraction --kv-cache-free-gpu-memory-fraction", "--utilization",
+     "TensorRT-LLM's is of what weights leave; --utilization is of all the memory."),
     ("--kv-bits", "--cache", "A run packs its cache in the formats of llama.cpp or KIVI: --cache q4_0."),
+    ("--bits", "--spec", "What a cache of 4 bits costs: --spec q4_0, or --spec kivi4."),
     ("--max-kv-size", "--cache", "What mlx-lm keeps for N is --cache sinks=4,window=N-4."),
     ("--dtype --kv-cache-dtype", "--cache", "All is computed in float32; what the cache is packed in: --cache q8_0."),
     ("-cnv --conversation", "--chat", "One turn at a time: --chat, with --messages FILE for the turns before."),
     ("-c --ctx-size --context-length --max-model-len --num-ctx", "--overflow",
      "The context is the model's, see glass info; what happens past it: --overflow."),
     ("--threads", "--model", "OPENBLAS_NUM_THREADS in the environment says how many threads a large model gets."),
+    ("--greedy", "--temperature", "The likeliest token each time is --temperature 0."),
+    ("--stream", "--jsonl", "A text is shown as it is written; --jsonl is a line a token."),
+    ("--best-of", "--samples", "N texts of one prompt: --samples N. --json tells how likely each was."),
+    ("--query --pos --position --token", "--rows", "What the token at position 5 looks at: --rows 5."),
+    ("--png --pdf --svg --html --image --plot --save", "--heads",
+     "-o FILE takes it, by the ending: .svg is a picture, .html a page, .csv a table …"),
     ("-ngl --gpu-layers --n-gpu-layers -dev --device", "--model", "All is computed in NumPy, on the CPU."),
 )  # fmt: skip
 # Names that mean the same only where another option is 1.
@@ -159,9 +172,10 @@ def elsewhere(typed: str, has: Callable[[str], bool]) -> str:
 
 
 def short_list() -> list[str]:
-    """For each tool, in Markdown, the names that its users may type."""
+    """For each other tool, in Markdown, the names that its users may type."""
     made = []
     for tool, said in TOOLS.items():
-        typed = dict.fromkeys(word.partition("=")[0] for text in said.values() for word in text.split())
-        made.append(f"* {tool}: {' '.join(f'`{name}`' for name in typed)}")
+        if tool != OURS:
+            typed = dict.fromkeys(word.partition("=")[0] for text in said.values() for word in text.split())
+            made.append(f"* **{tool}**: {' '.join(f'`{name}`' for name in typed)}")
     return made

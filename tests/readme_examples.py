@@ -3,7 +3,8 @@
 A ```console block holds commands after `$ ` and what a terminal of 100 columns shows for them, without its colours. A
 ```python block is followed by a ```text block with what it prints. Commands of other programs are not run here.
 
-    python tests/readme_examples.py            rewrites what is shown with what the program shows now
+    python tests/readme_examples.py            rewrites what is shown with what the program shows now; the list of other
+                                               tools' names, too
     python tests/readme_examples.py --times    writes speeds and times anew, too: they are the machine's of that moment
 """
 
@@ -11,17 +12,21 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.terminal import Terminal, as_left, environment
 
+from glasscli.cli.other_names import short_list
+
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 COLUMNS = 100
 # What differs from run to run: a terminal's line below a text says how long it took.
 TIME = re.compile(r"\d[\d,.]* (?:ms|µs|s|tok/s)(?!\w)")
+NAMES = re.compile(r"^\* \*\*llama\.cpp\*\*: (?:.+\n)+", re.MULTILINE)
 BLOCK = re.compile(r"^```(console|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -59,6 +64,19 @@ def comparable(shown: str) -> str:
     return text + rule + " ".join(footer.split())
 
 
+def names() -> str:
+    """The list of what users of other tools may type."""
+    lines = (textwrap.fill(line, 120, subsequent_indent="  ", break_on_hyphens=False) for line in short_list())
+    return "".join(f"{line}\n" for line in lines)
+
+
+def apart(example: str) -> tuple[str, str]:
+    """A command, which goes on in the next line behind a backslash, and what it shows."""
+    lines = example.splitlines(keepends=True)
+    n = next(i for i, line in enumerate(lines, start=1) if not line.endswith("\\\n"))
+    return "".join(lines[:n]).removesuffix("\n"), "".join(lines[n:])
+
+
 def ours(command: str) -> bool:
     """Whether a command line runs glass."""
     return bool(re.search(r"(^|\| )glass ", command))
@@ -70,7 +88,7 @@ def examples(text: str) -> Iterator[Example]:
     for i, (kind, body) in enumerate(blocks):
         if kind == "console":
             for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
-                command, _, shown = part.partition("\n")
+                command, shown = apart(part)
                 if ours(command):
                     yield Example(command, shown, True)
         elif kind == "python":
@@ -90,7 +108,7 @@ def rewrite(text: str, times: bool = False) -> str:
             parts = re.split(r"^\$ ", body, flags=re.MULTILINE)
             done = [parts[0]]
             for part in parts[1:]:
-                command, _, shown = part.partition("\n")
+                command, shown = apart(part)
                 now = Example(command, shown, True).run() if ours(command) else shown
                 same = comparable(now) == comparable(shown) and not times
                 done.append(f"$ {command}\n{shown if same else now}")
@@ -101,7 +119,7 @@ def rewrite(text: str, times: bool = False) -> str:
             body, after_python = after_python, ""
         return f"```{kind}\n{body}```"
 
-    return BLOCK.sub(fresh, text)
+    return NAMES.sub(names(), BLOCK.sub(fresh, text))
 
 
 if __name__ == "__main__":

@@ -5,11 +5,10 @@ import shlex
 
 import pytest
 from helpers.terminal import glass
-from readme_examples import README, ROOT, Example, comparable, examples
+from readme_examples import README, ROOT, Example, comparable, examples, names
 
 from glasscli.budget.engines import ENGINES
 from glasscli.cli.commands import COMMANDS
-from glasscli.cli.other_names import TOOLS
 
 TEXT = README.read_text()
 EXAMPLES = list(examples(TEXT))
@@ -40,13 +39,10 @@ def test_the_table_of_engines_has_them_all() -> None:
     assert all(re.search(r"\d", what) for what in rows.values())
 
 
-def test_names_of_other_tools_are_taken() -> None:
-    table = TEXT.split("| from | among others |")[1].split("\n\n")[0]
-    rows = re.findall(r"^\| ([\w.-]+) \| (`.*`) \|$", table, re.MULTILINE)
-    assert {tool for tool, _ in rows} == set(TOOLS) - {"glass itself"}
-    for tool, typed in rows:
-        known = {word.split("=")[0] for said in TOOLS[tool].values() for word in said.split()}
-        assert set(re.findall(r"`([^`]+)`", typed)) <= known, tool
+def test_the_list_of_other_tools_names_is_current() -> None:
+    assert f"\n\n{names()}\n" in TEXT
+    said = re.findall(r"`(-[^`]+)`", names())
+    assert {"--ctx-size", "--max-tokens", "--max-model-len", "--tp-size", "--num-ctx"} <= set(said)
 
 
 @pytest.mark.parametrize("line", [line for _, line in ROWS])

@@ -16,7 +16,10 @@ from importlib import import_module
 from types import ModuleType
 
 # In the help these come first, in this order; others follow, by name.
-FIRST = ("generate", "dump-attn", "kv-budget", "kv-quality", "score", "lens", "tokenize", "info")
+FIRST = (
+    *("generate", "dump-attn", "kv-budget", "kv-quality", "lesson"),
+    *("lens", "ablate", "compare", "attend", "score", "tokenize", "info", "help"),
+)
 
 
 def _names() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What measures, formats, engines and exit codes mean; any command's help"""
+"""What measures, formats and exit codes mean; any command's options"""
 
 from dataclasses import dataclass
 from typing import Annotated

@@ -84,7 +84,7 @@ class Line:
     def _choices(self, asked: Described, prefix: str, typed: str) -> list[Choice] | None:
         if asked.choices:
             return [(prefix + word, "") for word in asked.choices]
-        if asked.value in FILES and typed.startswith((".", "/", "~")):
+        if asked.value == "FILE" and typed.startswith((".", "/", "~")):
             return None
         found = [(prefix + word, about) for word, about in values_of(asked, typed, self.command, self.given)]
         near = any(word.startswith(self.last) for word, _ in found)

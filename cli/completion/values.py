@@ -1,5 +1,6 @@
 """What an option's value can be, by the word that stands for it in the help: MODEL, ENGINE, SPEC …"""
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -9,6 +10,7 @@ from glasscli.cli.help.described import Described
 
 Choice = tuple[str, str]
 FILES = ("MODEL", "FILE", "A,B,…")  # what may be a file, too
+PLAIN = re.compile(r"[\w.@%+-]+")  # a name that means itself in every shell
 
 
 class Asked(NamedTuple):
@@ -41,6 +43,21 @@ def models(asked: Asked) -> Iterable[Choice]:
         from glasscli.budget.model_facts import MODELS
 
         yield from ((model.name, model.kind) for model in MODELS if model.name != SHIPPED)
+    yield from on_disk(asked.typed, (".gguf", ".json") if asked.command == "kv-budget" else (".gguf",))
+
+
+def on_disk(typed: str, endings: tuple[str, ...]) -> Iterable[Choice]:
+    """Folders, which may lead to a model, and files of models; no names that a shell would have to quote."""
+    folder, begun = os.path.split(typed)
+    with contextlib.suppress(OSError), os.scandir(folder or ".") as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            hidden = entry.name.startswith(".") and not begun.startswith(".")
+            if hidden or not PLAIN.fullmatch(entry.name):
+                continue
+            if entry.is_dir():
+                yield f"{os.path.join(folder, entry.name)}/", ""
+            elif entry.name.endswith(endings):
+                yield os.path.join(folder, entry.name), ""
 
 
 def engines(asked: Asked) -> Iterable[Choice]:
@@ -124,7 +141,7 @@ def topics(_: Asked) -> Iterable[Choice]:
 def several_models(asked: Asked) -> Iterable[Choice]:
     """Models with commas between."""
     start = re.sub(r"[^,]*$", "", asked.typed)
-    return [(start + name, about) for name, about in models(asked)]
+    return [(start + name, about) for name, about in models(asked._replace(typed=asked.typed[len(start) :]))]
 
 
 VALUES: dict[str, Callable[[Asked], Iterable[Choice]]] = {

@@ -13,6 +13,7 @@ from glasscli.cli.page.wrap import wrap
 WIDEST = 120  # of lines that are still read with ease
 LONGEST_NAME = 30  # in the column of names; what is longer has a line of its own
 LEAST_ROOM = 24  # for what is said beside a name; where there is less, it goes below
+SHORT = 12  # a value in quotes; what is longer is a text, perhaps behind an option that takes none
 HEAD, NAME, VALUE = "bold green", "bold cyan", "cyan"
 ASIDES = ("[default:", "[env:")
 
@@ -123,8 +124,8 @@ def _asides(lines: Iterable[str]) -> list[Line]:
 def command_lines(command: str, width: int) -> list[str]:
     """A command line in lines that can be copied together, each but the last with a backslash at its end.
 
-    They are broken between words; a double-quoted word wider than a line also at its own spaces, and goes on in the
-    first column: what stands before it would be part of the word.
+    They are broken between words, not between an option and its value; a double-quoted word wider than a line also at
+    its own spaces, and goes on in the first column: what stands before it would be part of the word.
     """
     if 2 + cells(command) <= width:
         return [f"  {command}"]
@@ -133,7 +134,7 @@ def command_lines(command: str, width: int) -> list[str]:
     words = shlex.shlex(command, posix=False, punctuation_chars="|")
     words.whitespace_split, words.commenters = True, ""
     lines, line = [], " "
-    for word in words:
+    for word in _with_values(words):
         if line.strip() and cells(line) + 1 + cells(word) + 2 > width:
             lines.append(f"{line} \\")
             line = "   "
@@ -142,3 +143,17 @@ def command_lines(command: str, width: int) -> list[str]:
             lines.append(f"{line[: at + 1]}\\")
             line = line[at + 1 :]
     return [*lines, line]
+
+
+def _with_values(words: Iterable[str]) -> list[str]:
+    """Words of a command line, each option in one with what follows it, and so a pipe sign and `glass`."""
+    made: list[str] = []
+    for word in words:
+        before = made[-1] if made else ""
+        value = before.startswith("-") and " " not in before and not word.startswith(("-", "|"))
+        value = value and (len(word) <= SHORT or not word.startswith('"'))
+        if value or before in ("|", "glass", "| glass"):
+            made[-1] += f" {word}"
+        else:
+            made.append(word)
+    return made

@@ -13,7 +13,7 @@ from glasscli.cli.help.parts import Heading, Part, Prose, Row, Sample, Table, Us
 from glasscli.cli.help.topics import TOPICS, topic_parts, topic_summary
 
 DATE = "2026-11-30"
-NAME = "run a small Llama-style model and look inside it"
+NAME = "run a small Llama-style model, look inside, size any model's KV cache"
 
 
 def man_page() -> str:

@@ -3,10 +3,11 @@
 from glasscli.cli.commands import COMMANDS, summary
 from glasscli.cli.help.parts import Heading, Part, Prose, Sample, Usage, table
 
-TITLE = "glass: run a small Llama-style model and look inside it."
+TITLE = "glass: run a small Llama-style model, look inside, size any model's KV cache."
 EXAMPLES = (
     'glass generate "Once upon a time" -n 60 --seed 1',
     'glass dump-attn --layer 2 "The cat sat on the mat. The cat"',
+    "glass lesson",
     "glass kv-budget --hq 32 --hkv 8 --ctx 8k,128k",
     "glass kv-budget --config path/to/config.json --budget 24GiB",
     'echo "Lily had a red" | glass generate --json',

@@ -46,9 +46,11 @@ SURPRISE = Scale(
 )
 
 
-def surprise_legend(unicode: bool) -> str:
-    """What the tints mean, in the tints themselves."""
+def surprise_legend(unicode: bool, width: int) -> str:
+    """What the tints mean, in the tints themselves; on a narrow terminal in two lines."""
     bounds = SURPRISE.bounds
     spans = [*(f"{a:g}-{b:g}" for a, b in pairwise(bounds)), f"{bounds[-1]:g}+"]
     parts = [paint(f" {span} ", style) for span, style in zip(spans, SURPRISE.styles[1:], strict=True)]
-    return f"surprise in bits {'—' if unicode else '-'} plain 0-{bounds[0]:g} {' '.join(parts)}"
+    said = f"surprise in bits {'—' if unicode else '-'} plain 0-{bounds[0]:g}"
+    fits = len(said) + sum(len(span) + 3 for span in spans) <= width
+    return f"{said}{' ' if fits else chr(10)}{' '.join(parts)}"

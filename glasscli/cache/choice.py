@@ -12,6 +12,7 @@ from glasscli.errors import ConfigError, UsageError
 
 Keeps = Literal["all", "window", "h2o", "tova"]
 RESIDUAL = 32
+NO_RESIDUAL = "residual counts the exact tokens of kivi2 and kivi4"
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class CacheChoice:
             f"norot leaves out a rotation that only {', '.join(sorted(ROTATED))} have",
         )
         kivi = bool(self._formats & KIVI)
-        _refuse_unless(kivi or self.residual == RESIDUAL, "residual counts the exact tokens of kivi2 and kivi4")
+        _refuse_unless(kivi or self.residual == RESIDUAL, NO_RESIDUAL)
         _refuse_unless(
             self.residual > 0 and self.residual % BLOCK == 0,
             f"residual is {self.residual}; KIVI packs {BLOCK} tokens at a time, so it is a multiple of {BLOCK}",
@@ -137,11 +138,23 @@ class CacheChoice:
                     "f16, bf16 or fp8 would do",
                     "head_dim",
                 )
-        if self.kv_heads is not None and n_kv_heads % self.kv_heads:
-            raise ConfigError(
-                f"{n_kv_heads} key/value heads can't be merged into {self.kv_heads} groups of the same size",
-                "num_key_value_heads",
-            )
+        if self.kv_heads is not None:
+            check_groups(n_kv_heads, self.kv_heads)
+
+
+def check_groups(n_kv_heads: int, groups: int) -> None:
+    """Refuse heads that do not part into so many groups of the same size.
+
+    Raises:
+        ConfigError: it names the numbers that would do.
+    """
+    if groups < 1 or n_kv_heads % groups:
+        fit = [f"{n}" for n in range(1, max(n_kv_heads, 2)) if n_kv_heads % n == 0]
+        raise ConfigError(
+            f"{n_kv_heads} key/value heads can't be merged into {groups} groups of the same size; "
+            f"{' or '.join([', '.join(fit[:-1]), fit[-1]] if fit[1:] else fit)} would do",
+            "num_key_value_heads",
+        )
 
 
 def _tokens(count: int, one: str = "1 ") -> str:

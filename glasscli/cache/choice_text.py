@@ -3,13 +3,14 @@
 Parts stand between commas or plus signs, in any order, each at most once. Imports no NumPy.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
-from glasscli.cache.choice import CacheChoice
-from glasscli.cache.formats.names import ALIASES, NAMES
+from glasscli.cache.choice import NO_RESIDUAL, CacheChoice
+from glasscli.cache.formats.names import ALIASES, KIVI, NAMES
 from glasscli.errors import UsageError
-from glasscli.likeness import did_you_mean
+from glasscli.likeness import asked, did_you_mean
 from glasscli.units import parse_count, show
 
 # What a part sets, by its name: the fields it decides, and how its value is read. No value: a word alone.
@@ -27,6 +28,15 @@ SETS: dict[str, tuple[Callable[[Any], dict[str, Any]], str]] = {
 }
 EXAMPLES = ("q8_0", "k=q8_0,v=q4_0", "sinks=4+window=252")
 UNITS = {"kv-heads": "a number of heads"}
+
+
+def is_choice(text: str) -> bool:
+    """Whether a text is a cache rather than words."""
+    try:
+        parse_choice(text)
+    except UsageError:
+        return False
+    return True
 
 
 def parse_choice(text: str, unnamed: str = "f32") -> CacheChoice:
@@ -52,7 +62,10 @@ def parse_choice(text: str, unnamed: str = "f32") -> CacheChoice:
                 )
             fields[field], said_by[field] = value, part.strip()
     try:
-        return CacheChoice(**{"k": unnamed, "v": unnamed} | fields)
+        choice = CacheChoice(**{"k": unnamed, "v": unnamed} | fields)
+        if "residual" in fields and not {choice.k, choice.v} & KIVI:
+            raise UsageError(NO_RESIDUAL)
+        return choice
     except UsageError as error:
         raise UsageError(f"cache {show(text)}: {error}") from None
 
@@ -88,13 +101,19 @@ def _unknown(part: str, name: str, known: "list[str] | tuple[str, ...]") -> str:
     """What is wrong with a part that nothing answers to, what was perhaps meant, and what there is."""
     if not part:
         return f"a part is empty; write formats and rules between commas, like {', '.join(EXAMPLES)}"
-    hint = did_you_mean(name, [*known, *ALIASES])
+    hint = did_you_mean(name, [*known, *ALIASES]) or asked(_as_narrow(name))
     hint = f". {hint}" if hint else "."
     formats = f"Formats are {', '.join(NAMES)}"
     if known is NAMES:
         return f"{show(part)} names no format{hint} {formats}."
     rules = ", ".join(f"{rule}={takes}" if takes else rule for rule, (_, takes) in SETS.items())
     return f"{show(part)} is not known{hint} {formats}; rules are {rules}."
+
+
+def _as_narrow(name: str) -> list[str]:
+    """The packed formats of as many bits as a name says that is none: `int4`, `4bit`."""
+    bits = re.fullmatch(r"[a-z]*[-_]?(\d)[-_]?(?:bits?)?", name.lower())
+    return [known for known in NAMES if bits and re.fullmatch(rf"(q{bits[1]}_\d|kivi{bits[1]})", known)]
 
 
 def _asks(field: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glasscli.arrays import Array
-from glasscli.cache.choice import CacheChoice
+from glasscli.cache.choice import CacheChoice, check_groups
 from glasscli.config.model_config import ModelConfig
 from glasscli.errors import ConfigError
 from glasscli.model.llama import Llama
@@ -55,11 +55,7 @@ def partly_merged_model(
 
 
 def _check(config: ModelConfig, n_kv_heads: int) -> None:
-    if n_kv_heads < 1 or config.n_kv_heads % n_kv_heads:
-        raise ConfigError(
-            f"{config.n_kv_heads} key/value heads can't be merged into {n_kv_heads} groups of the same size",
-            "num_key_value_heads",
-        )
+    check_groups(config.n_kv_heads, n_kv_heads)
     if config.architecture.heads_differ and n_kv_heads != config.n_kv_heads:
         raise ConfigError(
             "keys are normed with weights of their own for each head: their heads can't be merged",

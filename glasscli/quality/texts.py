@@ -62,7 +62,9 @@ def usual_context(loaded: "LoadedModel", documents: Sequence[Sequence[int]]) -> 
     found = [context for context, n in cuts.items() if n]
     if not found:
         longest = max(map(len, documents))
-        raise UsageError(f"the longest document of the text has {longest} tokens; a chunk needs {LEAST}")
+        raise UsageError(
+            f"the longest document of the text has {longest:,} token{'s' * (longest != 1)}; a chunk needs {LEAST}"
+        )
     return found[-1]
 
 

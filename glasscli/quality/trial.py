@@ -77,7 +77,9 @@ class Trial:
         """
         if not LEAST <= context <= loaded.config.max_seq_len:
             most = loaded.config.max_seq_len
-            raise UsageError(f"a chunk of {context:,} tokens; this model reads {LEAST} to {most:,}")
+            raise UsageError(
+                f"a chunk of {context:,} token{'s' * (context != 1)}; this model reads {LEAST} to {most:,}"
+            )
         self.loaded, self.context = loaded, context
         self.chunks = list(islice(cut_chunks(documents, context, loaded.config.bos_ids[:1]), most_chunks))
         if not self.chunks:

@@ -35,7 +35,7 @@ def usual_choices(config: ModelConfig, context: int) -> list[CacheChoice]:
     if full_only:
         half = {"k": "f16", "v": "f16"}
         found.append(CacheChoice(**half, keeps="window", tokens=kept))  # type: ignore[arg-type]
-        found.append(CacheChoice(**half, keeps="window", tokens=kept - SINKS, sinks=SINKS))  # type: ignore[arg-type]
+        found.append(_sinks(context))
         found.append(CacheChoice(**half, keeps="h2o", tokens=kept))  # type: ignore[arg-type]
     if (fewer := fewer_heads(config)) is not None:
         found.append(CacheChoice(k="f16", v="f16", kv_heads=fewer))
@@ -50,7 +50,7 @@ def usual_for_layers(config: ModelConfig, context: int) -> list[CacheChoice]:
 
 def usual_for_heads(config: ModelConfig, context: int) -> list[CacheChoice]:
     """What is looked into head by head if nobody says: sinks and a window of half a chunk."""
-    return [CacheChoice(k="f16", v="f16", keeps="window", tokens=context // 2 - SINKS, sinks=SINKS)]
+    return [_sinks(context)]
 
 
 def usual_apart(config: ModelConfig, context: int) -> list[CacheChoice]:
@@ -64,6 +64,13 @@ def fewer_heads(config: ModelConfig) -> int | None:
     if config.architecture.heads_differ:
         return None
     return next((n for n in range(config.n_kv_heads - 1, 0, -1) if config.n_kv_heads % n == 0), None)
+
+
+def _sinks(context: int) -> CacheChoice:
+    """Half of a chunk: its first tokens, at most half of what is kept, and the last ones."""
+    kept = context // 2
+    sinks = min(SINKS, kept // 2)
+    return CacheChoice(k="f16", v="f16", keeps="window", tokens=kept - sinks, sinks=sinks)
 
 
 def _fits(choice: CacheChoice, config: ModelConfig) -> bool:

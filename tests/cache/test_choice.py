@@ -106,6 +106,7 @@ def test_other_ways_to_write_it(text: str, same: str) -> None:
         ("renumber", r"renumber counts positions in a window: add window=N"),
         ("fp8,norot", "norot leaves out a rotation that only q4_0, q4_1, q5_0, q5_1, q8_0 have"),
         ("q8_0,residual=64", "residual counts the exact tokens of kivi2 and kivi4"),
+        ("q8_0,residual=32", "residual counts the exact tokens of kivi2 and kivi4"),
         ("kivi2,residual=40", "residual is 40; KIVI packs 32 tokens at a time"),
         ("kivi2,window=64", "KIVI packs 32 tokens of a key together, so that window can't drop single ones"),
         ("v=kivi4,tova=64", "so that tova can't drop"),
@@ -165,8 +166,16 @@ def test_a_model_that_it_cannot_be_for_is_refused() -> None:
     parse_choice("fp8").check(n_kv_heads=3, head_dim=80)
     with pytest.raises(ConfigError, match=r"q4_0 packs blocks of 32 elements, .* head width of 80") as width:
         parse_choice("v=q4_0").check(n_kv_heads=8, head_dim=80)
-    with pytest.raises(ConfigError, match="3 key/value heads can't be merged into 2 groups") as heads:
+    with pytest.raises(
+        ConfigError, match="3 key/value heads can't be merged into 2 groups of the same size; 1 would"
+    ) as heads:
         parse_choice("kv-heads=2").check(n_kv_heads=3, head_dim=64)
+    with pytest.raises(ConfigError, match="merged into 5 groups of the same size; 1, 2, 4 or 8 would do"):
+        parse_choice("kv-heads=5").check(n_kv_heads=16, head_dim=64)
+    with pytest.raises(
+        ConfigError, match="1 key/value heads can't be merged into 2 groups of the same size; 1 would do"
+    ):
+        parse_choice("kv-heads=2").check(n_kv_heads=1, head_dim=64)
     assert (width.value.field, heads.value.field) == ("head_dim", "num_key_value_heads")
 
 

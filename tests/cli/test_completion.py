@@ -89,15 +89,30 @@ def test_values() -> None:
     assert offered("generate", "Once upon") == []
 
 
-def test_models_of_the_download_cache(tmp_path: Path) -> None:
-    (tmp_path / "models--org--some-name").mkdir()
-    (tmp_path / "datasets--org--no").mkdir()
-    assert offered("generate", "-m", "", HF_HUB_CACHE=str(tmp_path)) == ["glass-1m", "org/some-name"]
-    assert offered("generate", "-m", "o", HF_HUB_CACHE=str(tmp_path)) == ["org/some-name"]
+def test_models_of_the_download_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hub" / "models--org--some-name").mkdir(parents=True)
+    (tmp_path / "hub" / "datasets--org--no").mkdir()
+    hub = str(tmp_path / "hub")
+    assert offered("generate", "-m", "", HF_HUB_CACHE=hub) == ["glass-1m", "org/some-name", "hub/"]
+    assert offered("generate", "-m", "o", HF_HUB_CACHE=hub) == ["org/some-name"]
 
 
-@pytest.mark.parametrize("words", [("generate", "-m", "./x"), ("info", "-m", "mod"), ("score", "--file", "")])
-def test_files_are_left_to_the_shell(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_of_files_only_those_of_models_and_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    for name in ("a.gguf", "models/b.gguf", "config.json", "notes.txt", ".hidden.gguf", "two words.gguf", "$x.gguf"):
+        (tmp_path / name).touch()
+    assert offered("generate", "-m", "./") == ["./a.gguf", "./models/"]
+    assert offered("generate", "--model=models/") == ["--model=models/b.gguf"]
+    assert offered("info", "-m", ".h") == [".hidden.gguf"]
+    assert offered("info", "-m", f"{tmp_path}/m") == [f"{tmp_path}/models/"]
+    assert offered("kv-budget", "-m", "./") == ["./a.gguf", "./config.json", "./models/"]
+    assert offered("kv-budget", "--compare", "gpt-2,./") == ["gpt-2,./a.gguf", "gpt-2,./config.json", "gpt-2,./models/"]
+
+
+@pytest.mark.parametrize("words", [("generate", "-m", "./tw"), ("info", "-m", "~/m"), ("score", "--file", "")])
+def test_other_files_are_left_to_the_shell(words: tuple[str, ...], tmp_path: Path) -> None:
     ran = ask(*words, HF_HUB_CACHE=str(tmp_path))
     assert (ran.code, ran.out) == (1, "")
 

@@ -11,6 +11,8 @@ from helpers.in_process import glass
 from helpers.strict_json import strict
 from rich.cells import cell_len
 
+from glasscli import load_model
+
 TEXT = "The cat saw the dog. The cat"
 
 
@@ -57,7 +59,11 @@ def test_a_gradient_row_begins_with_what_came() -> None:
     lines = run("--step", "grad", TEXT).splitlines()
     assert "  ✓ Σ = 0, Δ < 1e-06; central differences, Δ < 1e-06" in lines
     row = next(line for line in lines if "·The   7" in line)
-    assert row.split()[2:4] == ["·cat", "-0.864"]
+    loaded = load_model()
+    ids = loaded.encode(TEXT)
+    logits = loaded.model(ids)[7].astype(float)
+    p = np.exp(logits[ids[8]]) / np.exp(logits).sum()
+    assert row.split()[2:4] == ["·cat", f"{p - 1:.3f}"]
 
 
 def test_files_hold_what_was_asked_for(tmp_path: Path) -> None:

@@ -183,3 +183,10 @@ def test_a_token_that_a_spreadsheet_would_compute_is_spelled_out(model: list[str
     table = rows(text_of(glass(*model, "Once", "-n", "1", "--seed", "3", "--csv", "--logprobs", "400")))
     assert len(table) > 300
     assert not [row["token"] for row in table if len(row["token"]) > 1 and row["token"][0] in "=+-@\t\r"]
+
+
+def test_what_to_try_next_is_never_what_was_done(model: list[str]) -> None:
+    _, drawn = in_terminal(*model, "Hi", "-n", "2", "--color", "never")
+    _, greedy = in_terminal(*model, "Hi", "-n", "2", "--color", "never", "--temperature", "0")
+    assert drawn.splitlines()[-1].split("  ")[-1] == "--temperature 0"
+    assert greedy.splitlines()[-1].split("  ")[-1] == "--temperature 0.8 (draw)"

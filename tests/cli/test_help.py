@@ -40,6 +40,11 @@ def test_nothing_stands_beyond_the_edge_and_nothing_is_lost(page: str) -> None:
         assert words("\n".join(lines)) == whole, width
 
 
+def test_a_command_has_one_line_of_80_columns() -> None:
+    shown = glass("--help", columns=80).out.split("Commands:\n")[1].split("\n\n")[0]
+    assert [line.split()[0] for line in shown.splitlines()] == list(COMMANDS)
+
+
 def test_text_goes_below_an_option_where_there_is_no_room_beside_it() -> None:
     parts = [Heading("Size"), Table([Row("-n, --number", "N", "How many there are of them, at most.")])]
     assert shown(parts, 80) == ["Size:", "  -n, --number N  How many there are of them, at most."]
@@ -63,6 +68,13 @@ def test_a_command_line_is_broken_as_a_shell_reads_it() -> None:
         joined = "\n".join(lines).replace("\\\n", "")
         assert shlex.split(joined) == shlex.split(command)
     assert len(command_lines(command, 40)) > 2
+
+
+def test_an_option_and_its_value_stay_on_one_line() -> None:
+    command = 'echo "The dog" | glass generate --top-k 40 --stop "." --cache sinks=4+window=28 "a text of words" -n 60'
+    for width in range(36, 90):
+        lines = [line.removesuffix(" \\") for line in command_lines(command, width)]
+        assert not any(line.endswith(("--top-k", "--stop", "--cache", "-n", "|", "glass")) for line in lines)
 
 
 def test_blocks_of_an_epilog() -> None:

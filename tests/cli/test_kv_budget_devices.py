@@ -160,6 +160,13 @@ class TestVerdicts:
         out = text_of(glass("kv-budget", *LLAMA, "--gpu", "16GiB", "-q"))
         assert "does not fit: the weights take 14.99 GiB of the 14.72 GiB that vLLM may use" in out
 
+    def test_quiet_leaves_out_what_is_beside_the_answer(self) -> None:
+        words = ("kv-budget", *LLAMA, "--gpu", "h100", "--ctx", "8k")
+        plain, quiet = text_of(glass(*words)).split("\n\n"), text_of(glass(*words, "-q")).split("\n\n")
+        assert plain[0].startswith(quiet[0])  # but for what was assumed
+        assert quiet[1:] == [part for part in plain[1:] if not part.lstrip().startswith("try")]
+        assert "cache pool" in quiet[-1]
+
     def test_what_must_be_known_of_the_engine_is_said(self) -> None:
         words = ("--model", "deepseek-v3", "--gpu", "16xh200", "--tp", "8", "--pcp", "2", "--ctx", "8k")
         out = text_of(glass("kv-budget", *words, columns=200))

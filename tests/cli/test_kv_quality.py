@@ -14,7 +14,7 @@ import pytest
 from helpers.dump_cases import tiny_folder
 from helpers.in_process import Ran, glass, text_of
 from helpers.strict_json import strict
-from helpers.terminal import Terminal
+from helpers.terminal import Terminal, in_terminal
 from rich.cells import cell_len
 
 from glasscli import load_model
@@ -51,6 +51,15 @@ def test_the_page_says_what_was_read_and_what_is_smallest() -> None:
     rows = {line.split()[0]: line.split() for line in out.splitlines() if line}
     assert rows["q8_0"][1:6] == ["544", "B", "–", "53", "%"]
     assert {"q4_0", "f16,window=32", "f16,sinks=4+window=28", "f16,h2o=32", "f16,kv-heads=1"} <= set(rows)
+
+
+def test_what_the_gpu_needs_is_said_beside_the_command() -> None:
+    build = "on CUDA: llama.cpp built with -DGGML_CUDA_FA_ALL_QUANTS=ON, or attention runs on the CPU"
+    page = " ".join(text_of(quality("--spec", "q5_0", "--max-kld", "1")).split())
+    assert f"llama-server -ctk q5_0 -ctv q5_0 -fa on {build}" in page
+    assert "CUDA" not in text_of(quality("--spec", "q8_0", "--max-kld", "1"))
+    flags = [row["flags"]["llama_cpp_cuda_build"] for row in document("--spec", "q5_0", "--spec", "q8_0")["caches"]]
+    assert flags == [["-DGGML_CUDA_FA_ALL_QUANTS=ON"], None]
 
 
 def test_the_document_is_the_trial() -> None:
@@ -115,6 +124,25 @@ def test_no_line_is_wider_than_the_terminal(columns: int, by: str) -> None:
         assert spec in "".join(out.split())  # one is wider than 40 columns
 
 
+def test_the_last_line_offers_what_was_not_asked_for(tmp_path: Path) -> None:
+    offered = {"--by": "--by layer", "--svg": "--svg cost.svg", "--spec": "--spec q8_0 --spec k=q8_0,v=q4_0"}
+    for asked in ((), ("--by", "layer"), ("--svg", str(tmp_path / "a.svg"), "--spec", "f16")):
+        _, shown = in_terminal("kv-quality", "--ctx", "8", "--chunks", "1", *asked, columns=120, NO_COLOR="1")
+        hint = next(line for line in shown.splitlines() if line.startswith("try"))
+        assert hint.endswith("--json")
+        for option, words in offered.items():
+            assert (words in hint) == (option not in asked), (asked, words)
+
+
+@pytest.mark.parametrize("by", [(), ("--by", "head"), ("--by", "kv"), ("--by", "layer"), ("--by", "depth")])
+@pytest.mark.parametrize("text", [("--ctx", "8", "--chunks", "1"), ("The cat saw the dog. They ran home.",)])
+def test_the_shortest_chunks_can_be_read_with_every_usual_cache(by: tuple[str, ...], text: tuple[str, ...]) -> None:
+    told = strict(text_of(glass("kv-quality", *text, *by, "--json")))
+    assert 8 <= told["text"]["context"] < 16
+    assert told["caches"]
+    assert not told["left_out"]
+
+
 def test_without_unicode_all_is_ascii() -> None:
     out = text_of(quality("--spec", "q4_0", "--by", "layer", encoding="ascii"))
     assert out.isascii()
@@ -152,10 +180,11 @@ def test_a_window_longer_than_a_chunk_has_passed_no_check() -> None:
     ("args", "code", "said"),
     [
         (["--spec", "q9_0"], 2, "--spec 'q9_0': 'q9_0' is not known"),
-        (["--spec", "kv-heads=3"], 1, "can't be merged into 3 groups"),
+        (["--spec", "kv-heads=3"], 1, "can't be merged into 3 groups of the same size; 1 would do"),
         (["--spec", "q8_0", "--by", "head"], 2, "q8_0 drops no tokens"),
         (["--max-kld", "nan"], 2, "expected nats from 0 up"),
         (["--ctx", "100000"], 2, "--ctx 100000: a chunk of 100,000 tokens; this model reads 8 to 512"),
+        (["--ctx", "1"], 2, "--ctx 1: a chunk of 1 token; this model reads 8 to 512"),
         (["--ctx", "many"], 2, "--ctx: 'many' is not a number of tokens"),
         (["--chunks", "0"], 2, "--chunks: '0' is not a number of chunks"),
         (["--json", "--csv"], 2, "Give one of them"),

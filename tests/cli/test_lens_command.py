@@ -70,7 +70,7 @@ def test_the_page_says_what_json_says() -> None:
         own = [parts[f"{layer}.{head}"] for head in range(4)] + [parts[f"mlp {layer}"]]
         assert line.split() == [signed(x) for x in (*own, sum(own))]
     largest = sorted(parts, key=lambda name: -abs(parts[name]))[:10]
-    assert re.findall(r"^ (\d\.\d|mlp \d) +[+−]", out, re.MULTILINE) == largest
+    assert re.findall(r"^ (\d\.\d|mlp \d|embedding) +[+−][\d.]+  █", out, re.MULTILINE) == largest
     total = f"{found['attribution']['sum']:+.4f}"
     assert re.search(rf"Σ of 21 parts = {re.escape(total)} = the difference of the logits of the run, Δ < 1e-06", out)
 

@@ -44,12 +44,17 @@ NEAR = [  # the words, and what is said after `glass: `
     (["generate", "Hi", "--overflow", "slid"], "--overflow: 'slid' is not one of error, left, slide. Did you mean sl"),
     (["generate", "Hi", "--cache", "kiv4"], "--cache 'kiv4': 'kiv4' is not known. Did you mean kivi4?"),
     (["kv-quality", "--spec", "q4"], "--spec 'q4': 'q4' is not known. Did you mean q4_0 or q4_1?"),
+    (["generate", "Hi", "--cache", "int4"], "--cache 'int4': 'int4' is not known. Did you mean q4_1, q4_0 or kivi4?"),
+    (["kv-quality", "--cache", "8bit"], "--cache '8bit': '8bit' is not known. Did you mean q8_0?"),
+    (["kv-quality", "q4_0"], "'q4_0' stands where the text goes. A cache: --spec q4_0"),
     (["lesson", "sofmax"], "there is no chapter 'sofmax'. Did you mean softmax?"),
     (["info", "--color", "nevr"], "--color: 'nevr' is not one of auto, always, never. Did you mean never?"),
     # commands
     (["genrate"], "no command 'genrate'. Did you mean generate?"),
     (["dumpattn"], "no command 'dumpattn'. Did you mean dump-attn?"),
     (["perplexity", "Hi"], "no command 'perplexity'. Here it is glass score"),
+    (["version"], "no command 'version'. Here it is glass --version"),
+    (["--hlp"], "no option --hlp in front of a command. Did you mean --help?"),
     (["xyz"], "no command 'xyz'. Commands: generate, "),
     (["--temp", "1"], "no option --temp in front of a command. Options follow it"),
 ]  # fmt: skip
@@ -109,6 +114,17 @@ def test_a_long_text_without_quotes_is_not_shown_again() -> None:
             ["kv-budget", "llama-3.1-8b"],
             "kv-budget takes no text; 'llama-3.1-8b' was found. A model is named by -m: -m ",
         ),
+        (
+            ["kv-budget", "--compare", "gpt-2", "qwen3-8b", "gemma-2-2b", "--ctx", "8k"],
+            "'qwen3-8b' stands alone: values of one option have commas between\n"
+            "       Try: glass kv-budget --compare gpt-2,qwen3-8b,gemma-2-2b --ctx 8k\n",
+        ),
+        (
+            ["kv-budget", "-m", "gpt-2", "--tokens", "8k,", "32k"],
+            "'32k' stands alone: values of one option have commas between\n"
+            "       Try: glass kv-budget -m gpt-2 --tokens 8k,32k\n",
+        ),
+        (["help", "steps", "now"], "help takes one topic, and 'now' is one more"),
         (["attend", "1 0"], "attend takes no text; '1 0' was found."),
         (["generate", "Hi", "—seed", "3"], "'—seed' begins with a dash, as pages print it. Hyphens: --seed"),
         (["generate", "—Hi", "he", "said"], "a text of several words goes in quotes, and 'he' stands outside"),

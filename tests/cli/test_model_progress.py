@@ -61,6 +61,21 @@ def test_a_line_is_drawn_and_taken_away(screen: Screen) -> None:
         assert screen.getvalue() == before
 
 
+def test_what_a_terminal_echoes_of_an_interruption_is_taken_away_too(screen: Screen) -> None:
+    with redirect_stderr(screen):
+        bar = Bar()
+        bar.moved("caches", 500, None)
+        wait_for("500 B", screen)
+        screen.write("^C")
+        bar.over()
+        assert screen.row().strip() == ""
+        bar.moved("a name that takes all the columns of a terminal, and more of them", 500, None)
+        wait_for("a name that takes", screen)
+        bar.over()
+        assert screen.row().strip() == ""
+        assert max(map(len, screen.getvalue().split("\r"))) < 60
+
+
 def test_what_is_quick_shows_nothing(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "PATIENCE", 60.0)
     with redirect_stderr(screen):

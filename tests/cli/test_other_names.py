@@ -10,7 +10,7 @@ from helpers.in_process import glass
 from glasscli.cli.app import parser
 from glasscli.cli.commands import COMMANDS, load
 from glasscli.cli.naming import names_of, read_names
-from glasscli.cli.other_names import TEXT, TOOLS, Word, short_list, words
+from glasscli.cli.other_names import OURS, TEXT, TOOLS, Word, short_list, words
 from glasscli.errors import UsageError
 
 
@@ -75,8 +75,9 @@ def test_own_names_come_first() -> None:
 
 def test_the_short_list_holds_every_name_once_a_tool() -> None:
     lines = short_list()
-    assert [line.split(":")[0] for line in lines] == [f"* {tool}" for tool in TOOLS]
-    for line, said in zip(lines, TOOLS.values(), strict=True):
+    others = {tool: said for tool, said in TOOLS.items() if tool != OURS}
+    assert [line.split(":")[0] for line in lines] == [f"* **{tool}**" for tool in others]
+    for line, said in zip(lines, others.values(), strict=True):
         names = re.findall(r"`(\S+)`", line)
         assert len(names) == len(set(names))
         assert set(names) == {word.partition("=")[0] for text in said.values() for word in text.split()}

@@ -1,5 +1,7 @@
 """Scales and colours: seen as well on a light terminal as on a dark one, and more of them for more."""
 
+import re
+
 import pytest
 from helpers.dump_cases import tiny_folder
 from helpers.in_process import glass
@@ -74,10 +76,12 @@ def test_surprise_goes_from_letters_to_boxes() -> None:
     assert ranks == sorted(ranks)
     heats = [name[-1] for name in SURPRISE.styles if "on-" in name]
     assert heats == sorted(heats)
-    legend = surprise_legend(unicode=True)
+    legend = surprise_legend(unicode=True, width=80)
     assert all(style.paint(f" {span} ", name) in legend for span, name in zip(
         ("1-3", "3-5", "5-7", "7-9", "9+"), SURPRISE.styles[1:], strict=True))  # fmt: skip
-    assert surprise_legend(unicode=False).isascii()
+    assert surprise_legend(unicode=False, width=80).isascii()
+    assert [len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in surprise_legend(True, 40).split("\n")] == [28, 28]
+    assert "\n" not in legend
 
 
 def test_a_dot_in_a_map_is_no_space_in_a_token() -> None:

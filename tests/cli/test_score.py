@@ -136,7 +136,7 @@ def test_tints_change_the_colour_alone() -> None:
         plain = score(text, "--show", "colour")
         assert plain.err == "glass: no colour here: --color always forces it, --show probs has the numbers\n"
         tinted = score(text, "--show", "color", "--color", "always").out
-        assert ANSI.sub("", tinted).replace(ANSI.sub("", f"\n{surprise_legend(True)}\n"), "") == plain.out
+        assert ANSI.sub("", tinted).replace(ANSI.sub("", f"\n{surprise_legend(True, 100)}\n"), "") == plain.out
         assert not re.search(r"\x1b\[[^m]*m[^\x1b]*\n[^\x1b]*\x1b\[0m", tinted.split("surprise in")[0])
     assert plain.out.startswith("日本語 🙂\n")
 

@@ -102,9 +102,10 @@ def test_bytes_that_are_no_utf8_are_named(model: list[str], args: list[str]) -> 
 def test_without_a_prompt_a_terminal_is_not_read_and_a_demo_text_goes_on(model: list[str]) -> None:
     code, shown = in_terminal(*model, "-n", "2", "--seed", "1", "--color", "never")
     assert code == 0
-    note, text = shown.splitlines()[:2]
-    assert note.startswith('glass: demo text "Once upon a time": give your own')
-    assert text.startswith("Once upon a time")
+    lines = shown.splitlines()
+    text = next(i for i, line in enumerate(lines) if line.startswith("Once upon a time"))
+    assert lines[0].startswith('glass: demo text "Once upon a time": give your own')
+    assert all(line.startswith("       ") for line in lines[1:text])
     code, shown = in_terminal(*model, "-n", "2", "--seed", "1", "--color", "never", "-q")
     assert shown.startswith("Once upon a time")
 

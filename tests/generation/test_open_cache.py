@@ -44,7 +44,7 @@ def test_a_text_is_what_the_model_says_of_that_cache(shipped: LoadedModel, spec:
         assert (scored.max(axis=1) - chosen).max() < 0.02  # else but for a tie that a last bit decides
     batch = generate_batch(shipped, PROMPTS, params=GREEDY, max_new_tokens=30, cache=choice)
     steps = [n for n, _ in batch]
-    assert len(steps) == 90
+    assert len(steps) == sum(len(run.token_ids) for run in batch.runs) > 60
     longest = max(len(run.prompt.token_ids) for run in alone) + 30
     assert batch.kv_bytes == shipped.model.chosen_cache(choice, longest, batch=3).nbytes
     same = sum(a.token_ids == b.token_ids for a, b in zip(alone, batch.runs, strict=True))

@@ -132,6 +132,30 @@ def test_the_pair_of_copying_heads_is_found() -> None:
     assert f"head {copying_head().label} copies" in text
 
 
+def test_the_copying_head_is_tried_on_the_word_it_points_at() -> None:
+    """The text has one name; to the head that copies it is what comes next, and without that head it hardly does."""
+    table = next(t for t in tables(told("induction")) if t.headers[1].startswith("p of "))
+    assert table.headers[1] == "p of ·Lily"
+    whole, without = (float(row[1]) for row in table.rows[:2])
+    assert table.rows[1][0] == f"without {copying_head().label}"
+    assert without < whole / 2
+
+
+def test_the_word_before_is_no_find_of_the_head_that_always_reads_it() -> None:
+    said = words(told("heads"))
+    assert f"by head {previous_head().label}. That is habit: it reads the word before" in said
+    assert "Next comes “·animal” at 2" in said
+
+
+def test_a_large_weight_that_does_nothing_is_shown() -> None:
+    found = re.search(
+        r"looks hardest: (.\...) of its weight goes to .* taking it out moves (.\....) bits", words(told("cause"))
+    )
+    assert found is not None
+    assert float(found[1]) > 0.5
+    assert float(found[2]) < 0.05
+
+
 def test_what_a_label_holds_beside_the_text_is_said() -> None:
     assert "(“<|endoftext|>” at 0 opens every text, · is a space)" in words(told("vectors"))
     unmarked = next(CHAPTERS[0].tell(Room(family("gpt2"), "one1")))

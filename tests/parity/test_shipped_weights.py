@@ -61,8 +61,8 @@ def test_greedy_text_agrees(shipped: LoadedModel, theirs: transformers.PreTraine
 def test_both_read_the_same_defaults(shipped: LoadedModel, theirs: transformers.PreTrainedModel) -> None:
     settings, ours = theirs.generation_config, shipped.defaults
     assert settings.do_sample
-    assert (settings.temperature, settings.top_p) == (ours.temperature, ours.top_p) == (0.6, 0.9)
-    assert settings.repetition_penalty == ours.repetition_penalty == 1.1
+    assert (settings.temperature, settings.top_p) == (ours.temperature, ours.top_p) == (0.6, 0.85)
+    assert settings.repetition_penalty == ours.repetition_penalty == 1.15
     assert settings.max_new_tokens == ours.max_new_tokens == 512
     assert (settings.bos_token_id, settings.eos_token_id) == (0, 0)
     assert not settings.top_k

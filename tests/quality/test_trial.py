@@ -101,5 +101,5 @@ def test_sharing_heads_without_training_ruins_the_model(trial: Trial) -> None:
 def test_texts_too_short_and_chunks_too_long_are_refused(loaded: LoadedModel) -> None:
     with pytest.raises(UsageError, match="no document of the text has the 80 tokens of a chunk"):
         Trial(loaded, [[5] * 20], 80)
-    with pytest.raises(UsageError, match="a chunk of 513 tokens; expected 8 to 512"):
+    with pytest.raises(UsageError, match="a chunk of 513 tokens; this model reads 8 to 512"):
         Trial(loaded, [[5] * 600], 513)

@@ -21,7 +21,7 @@ parts for as long as you like.
 \b
 Examples:
   glass ablate "There was a girl named Lily. One day," --token Lily
-  glass ablate --to mean --parts 2.3,mlp1
+  glass ablate --to mean --parts 2.2,mlp1
   glass ablate --loss "The dog saw the cat. The dog saw the cat."
   glass ablate --feeds --top 5
   glass ablate --json

@@ -1,1 +1,1 @@
-"""Two prompts: what differs, where it went, and which head carries it"""
+"""Two prompts: what differs, where it went, which head carries it"""

@@ -25,7 +25,7 @@ Examples:
   glass generate "The dog ran" --stop "." --top-k 40
   glass generate "The dog ran" -n 40 --samples 5 --echo
   glass generate "The dog ran" -n 40 --frequency-penalty 0.5 --logit-bias ".=-2"
-  glass generate "A girl named Lily. One day," -n 8 --ablate 2.3
+  glass generate "A girl named Lily. One day," -n 8 --ablate 2.2
   glass generate "The dog ran" --cache sinks=4+window=28 --seed 1
 """
 

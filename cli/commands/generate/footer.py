@@ -102,8 +102,10 @@ def hints(run: Generation, shows_probs: bool) -> list[str]:
     if run.finish_reason == "context":
         return ["--overflow slide (write on past the context)", *probs]
     if run.finish_reason == "length":
-        return [f"-n {max(1, 4 * len(run.token_ids))}", *probs, "--temperature 0"]
-    return [f"--seed {run.seed + 1}", *probs, "--json"]
+        again = "--temperature 0.8 (draw)" if run.written.params.greedy else "--temperature 0"
+        return [f"-n {max(1, 4 * len(run.token_ids))}", *probs, again]
+    again = "--temperature 0.8 (draw)" if run.written.params.greedy else f"--seed {run.seed + 1}"
+    return [again, *probs, "--json"]
 
 
 def show_footer(run: Generation, color: Color, *, tinted: bool, try_next: Sequence[str] = ()) -> None:
@@ -113,7 +115,7 @@ def show_footer(run: Generation, color: Color, *, tinted: bool, try_next: Sequen
     if try_next:
         lines.append(join_fitting("   try", try_next, page.width))
     if tinted and page.colored:
-        page.write(paint(surprise_legend(page.unicode), DIM))
+        page.write(paint(surprise_legend(page.unicode, page.width), DIM))
     page.show([(line, DIM)] for line in lines)
 
 

@@ -28,7 +28,7 @@ def device_screen(page: Page, found: DeviceAnswer, said: Said, quiet: bool = Fal
     answer += own_lines(page, found) if found.main.most.pool else []
     answer += page.say(idle(found), indent=2) if idle(found) else []
     if quiet:
-        return spaced(title, answer, contexts(page, found))
+        return spaced(title, answer, contexts(page, found), memory(page, found))
     warnings = Sizer(found.settings.request(found.subject)).engine.warnings()
     told = [line for text in warnings for line in page.flow("note  ", [text], gap=1)]
     return spaced(title, answer, contexts(page, found), memory(page, found), told, hint(page, said.tries))

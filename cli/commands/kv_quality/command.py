@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from glasscli.cache.choice import CacheChoice
-from glasscli.cache.choice_text import parse_choice
+from glasscli.cache.choice_text import is_choice, parse_choice
 from glasscli.cli.blas import pin_threads
 from glasscli.cli.console import Color
 from glasscli.cli.interrupts import tidy_end
@@ -133,6 +133,8 @@ class Options:
         """
         if self.text is not None and self.file is not None:
             raise UsageError("a text and --text FILE were given. Give one of them.")
+        if self.text is not None and is_choice(self.text):
+            raise UsageError(f"{show(self.text)} stands where the text goes. A cache: --spec {self.text}")
         if self.as_json and self.as_csv:
             raise UsageError("--json and --csv both print to stdout. Give one of them.")
         if self.svg is not None and self.svg.suffix.lower() != ".svg":

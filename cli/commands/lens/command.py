@@ -18,7 +18,7 @@ to the logit, which is checked. What later parts make of it is counted as theirs
 Examples:
   glass lens "Once upon a time there was a little girl named Lily. One day,"
   glass lens --token Lily --not she
-  glass lens --token Lily --ablate 3.2
+  glass lens --token Lily --ablate 3.1
   glass lens --rows :
   glass lens --rows 8:14 --token Lily
   glass lens "The cat sat on the" --json --top 10

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from glasscli.cli.commands.lesson.place import Place, read_place, save_place
 from glasscli.cli.commands.lesson.screen import heading, part_lines
-from glasscli.cli.console import is_terminal, write_stderr
+from glasscli.cli.console import is_terminal, note
 from glasscli.cli.page.page import Line, Page
 from glasscli.errors import UsageError
 from glasscli.lesson.chapters import CHAPTERS, find_chapter
@@ -48,7 +48,7 @@ def _chapter(
     """Show one chapter from the page that holds `part`; where to go next, or None to leave."""
     chapter = CHAPTERS[at]
     room = Room(loaded, chapter.text if text is None else text)
-    write_stderr(f"glass: computing chapter {at + 1} …")
+    note(f"computing chapter {at + 1} …")
     parts = list(chapter.tell(room))
     top = heading(page, chapter, room)
     pages = _paged(page, parts, room, _rows() - len(top), model)
@@ -114,6 +114,6 @@ def _asked(page: Page, where: str) -> str | None:
         try:
             find_chapter(answer)
         except UsageError as error:
-            write_stderr(f"glass: {error}")
+            note(str(error))
         else:
             return answer

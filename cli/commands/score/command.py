@@ -27,7 +27,7 @@ Examples:
   glass score --text story.txt --show colour
   glass score --text stories.txt --ctx 512 --stride 256
   glass score --text notes.txt --json --logprobs 3
-  glass score --text notes.txt --ablate 3.2
+  glass score --text notes.txt --ablate 2.2
 """
 
 

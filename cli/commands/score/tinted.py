@@ -19,7 +19,7 @@ def show_tinted(page: Page, score: TextScore, marks: Container[int], quiet: bool
         write_text("\n")
     if page.colored and not quiet:
         page.show([[]])
-        page.write(surprise_legend(page.unicode))
+        page.write(surprise_legend(page.unicode, page.width))
 
 
 def pieces(score: TextScore, marks: Container[int]) -> Iterator[tuple[str, float]]:

@@ -67,6 +67,14 @@ def _table(room: Room, found: PromptAblation) -> Iterator[Part]:
         f"{_largest_weight(room, sharpest.part):.2f}, is number {rank} of {len(heads)} by what its removal does "
         f"({sharpest.kl_bits:.3f} bits, where {heads[0].part.label} moves {heads[0].kl_bits:.3f})."
     )
+    idle = max(heads[len(heads) // 2 :], key=lambda effect: _largest_weight(room, effect.part))
+    if idle is not sharpest and len(heads) > 1:
+        key = int(room.dump.layers[idle.part.layer].pattern_HTS[idle.part.head or 0, -1].argmax())
+        yield Say(
+            f"Among the half that matters least, {idle.part.label} looks hardest: "
+            f"{_largest_weight(room, idle.part):.2f} of its weight goes to {room.quoted(key)} at {key}, and taking it "
+            f"out moves {idle.kl_bits:.3f} bits."
+        )
 
 
 def _largest_weight(room: Room, part: Piece) -> float:
@@ -77,7 +85,7 @@ def _answer(found: PromptAblation) -> Iterator[Part]:
     better = [effect for effect in found.effects if effect.part.head is not None]
     better.sort(key=lambda effect: -effect.watched.p)
     best, more = better[0], sum(effect.watched.p > found.whole.p for effect in better)
-    said = f"{more} of {len(better)} do. " if more else "No: each head speaks for it. "
+    said = f"{more} of {len(better)} are such heads. " if more else "No: each head speaks for it. "
     yield Say(
         f"{said}Without {best.part.label} “{found.whole.token.label}” has {best.watched.p:.3f}, with it "
         f"{found.whole.p:.3f}. Heads speak against each other, and a prediction is what is left of their quarrel."

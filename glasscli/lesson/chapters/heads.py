@@ -43,7 +43,7 @@ def tell(room: Room) -> Iterator[Part]:
     last = len(room.ids) - 1
     asked = _pronoun(room, last)
     yield Ask(f"Which words does {room.quoted(asked)} at {asked} read, head by head, leaving out itself and the first?")
-    yield from _answer(room, asked)
+    yield from _answer(room, asked, [f"{r.layer}.{r.text.head}" for r in reports if r.role == "previous"])
     yield Try(("glass dump-attn TEXT --heads", "glass dump-attn TEXT --all -o heads.html"))
 
 
@@ -80,7 +80,8 @@ def _pronoun(room: Room, last: int) -> int:
     return places[-1] if places else last
 
 
-def _answer(room: Room, asked: int) -> Iterator[Part]:
+def _answer(room: Room, asked: int, previous: list[str]) -> Iterator[Part]:
+    """Where each head looks; the hardest look, and the next but for heads that read the word before by habit."""
     read: list[tuple[float, int, int, int]] = []  # weight, layer, head, key
     for trace in room.dump.layers:
         for h, pattern in enumerate(trace.pattern_HTS[:, asked, : asked + 1]):
@@ -90,9 +91,16 @@ def _answer(room: Room, asked: int) -> Iterator[Part]:
             read.append((float(seen[key]), trace.layer, h, key))
     yield _of_each_head(room, read) if room.config.n_heads <= SHOWN >= room.config.n_layers else _hardest(room, read)
     weight, layer, head, key = max(read)
+    habit = ""
+    if key == asked - 1 and f"{layer}.{head}" in previous:
+        others = [of for of in read if of[3] != key]
+        habit = " That is habit: it reads the word before, whatever that is."
+        if others:
+            weight_of, in_layer, by, at = max(others)
+            habit += f" Next comes {room.quoted(at)} at {at}: {weight_of:.2f}, by head {in_layer}.{by}."
     yield Say(
-        f"Most goes to {room.quoted(key)} at {key}: {weight:.2f}, by head {layer}.{head}. Whether that is "
-        "understanding or habit a weight can't tell; the chapter “cause” can."
+        f"Most goes to {room.quoted(key)} at {key}: {weight:.2f}, by head {layer}.{head}.{habit} Whether that is "
+        f"understanding{'' if habit else ' or habit'} a weight can't tell; the chapter “cause” can."
     )
 
 

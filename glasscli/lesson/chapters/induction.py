@@ -74,16 +74,21 @@ def _row(layer: int, head: int, probed: Probed, base: float) -> tuple[str, ...]:
 
 
 def _on_the_text(room: Room, feed: Feed) -> Iterator[Part]:
-    found = ablate_prompt(room.loaded, room.ids, parts=[feed.reader, feed.writer])
+    """What the pair does to the word that the reader points at: the one that a head which copies would say."""
+    row = room.dump.layers[feed.reader.layer].pattern_HTS[feed.reader.head or 0, -1].copy()
+    row[0] = 0  # the first of all is where a head looks that finds nothing
+    key = int(row.argmax())
+    found = ablate_prompt(room.loaded, room.ids, token=room.tokens[key], parts=[feed.reader, feed.writer])
     whole = found.whole
-    yield Say(f"On the text, the favourite next is “{whole.token.label}”. What becomes of it without either:")
+    yield Say(
+        f"At the end of the text {feed.reader.label} looks at {room.quoted(key)} at {key}, with {float(row[key]):.2f} "
+        "of its weight. How likely is that word next, as the model is and without one of the two?"
+    )
     rows = [("whole model", f"{whole.p:.3f}", "")]
-    for part in (feed.reader, feed.writer):
-        effect = next(e for e in found.effects if e.part == part)
-        rows.append((f"without {part.label}", f"{effect.watched.p:.3f}", f"{effect.kl_bits:.2f}"))
-    yield Table(("", "p", "KL, bits"), tuple(rows))
     reader, writer = (next(e for e in found.effects if e.part == part) for part in (feed.reader, feed.writer))
-    if reader.kl_bits > 4 * writer.kl_bits:
+    rows += [(f"without {e.part.label}", f"{e.watched.p:.3f}", f"{e.kl_bits:.2f}") for e in (reader, writer)]
+    yield Table(("", f"p of {whole.token.label}", "KL, bits"), tuple(rows))
+    if reader.kl_bits > 4 * writer.kl_bits and reader.watched.p < whole.p:
         yield Say(
             f"{feed.reader.label} is needed here, {feed.writer.label} hardly: on words that make sense a head finds "
             "its place by what they mean as well. The pair is what is left where nothing means anything."
