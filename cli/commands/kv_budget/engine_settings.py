@@ -49,7 +49,8 @@ def no_setting(name: str, engine: str) -> str:
     if owners:
         return f"a setting of {' and '.join(owners)}, not of {engine}. Name the engine: --engine {owners[0]}"
     flag, here = f"--{name.replace('_', '-')}", {field.name for field in fields(Options)}
-    own = [word.own for word in words() if word.typed == flag and word.own[2:].replace("-", "_") in here]
+    own = [flag] if name in here else []
+    own += [word.own for word in words() if word.typed == flag and word.own[2:].replace("-", "_") in here]
     if own:
         return f"here it is an option of its own: {own[0]}"
     offered = ENGINES[engine].options
