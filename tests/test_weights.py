@@ -8,6 +8,7 @@ import re
 import statistics
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,6 +71,16 @@ def test_config_is_the_promised_llama(shipped: LoadedModel) -> None:
     assert (config.bos_ids, config.eos_ids) == ((0,), (0,))
     assert shipped.unused_ids == ()
     assert shipped.notes == ()
+
+
+def test_the_card_says_what_its_template_says() -> None:
+    """The template is in the repository, not in a wheel: whatever stands between the numbers, in that order."""
+    template = (Path(__file__).parents[1] / "weights" / "recipe" / "card.md").read_text(encoding="utf-8")
+    at = 0
+    for words in re.split(r"\$\w+", template):
+        found = CARD.find(words, at)
+        assert found >= 0, words
+        at = found + len(words)
 
 
 def test_weights_are_small_and_are_those_the_card_names() -> None:

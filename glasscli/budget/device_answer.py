@@ -6,6 +6,7 @@ from fractions import Fraction
 from glasscli.budget.device_fit import DeviceFit, Load, Room, engine_title, fit_in, fit_on
 from glasscli.budget.device_search import devices_for
 from glasscli.budget.devices import Device
+from glasscli.budget.engines import ENGINES
 from glasscli.budget.overhead import Overhead
 from glasscli.budget.questions import Settings
 from glasscli.budget.request import Request
@@ -67,6 +68,7 @@ def on_devices(subject: Subject, settings: Settings, asked: Asked, weigh: Weigh)
     `weigh` gives what the weights take under a plan; it isn't asked where what is left for the cache is known.
     Raises UsageError and ConfigError as `fit_on` and `weigh` do.
     """
+    settings = at_device(settings, asked.device, subject)
     request = settings.request(subject)
     Sizer(request)  # what ranks don't split is refused by what it is, before its weights are looked at
     if asked.device is None and asked.available is None:
@@ -93,6 +95,13 @@ def on_devices(subject: Subject, settings: Settings, asked: Asked, weigh: Weigh)
             )
         )
     return DeviceAnswer(subject, settings, asked, tuple(fits))
+
+
+def at_device(settings: Settings, device: Device | None, subject: Subject) -> Settings:
+    """`settings` with what the engine takes on such a device where nobody says otherwise."""
+    if device is None:
+        return settings
+    return replace(settings, usual=ENGINES[settings.engine].usual_on(device.total, device.name, subject.config))
 
 
 def settled(
@@ -134,12 +143,18 @@ def weighed(weigh: Weigh, request: Request) -> Load | None:
 
 def smallest_devices(subject: Subject, settings: Settings, asked: Asked, weigh: Weigh) -> tuple[DeviceAnswer, ...]:
     """The devices that serve `settings`' batch at its longest context, the smallest first."""
-    request = settings.request(subject)
-    found = devices_for(request, weigh, utilization=asked.utilization, taken=asked.taken)
+    request, settings = settings.request(subject), replace(settings, tokens=(settings.main,))
+    found = devices_for(
+        request,
+        weigh,
+        utilization=asked.utilization,
+        taken=asked.taken,
+        usual=lambda device: at_device(settings, device, subject).usual,
+    )
     return tuple(
         DeviceAnswer(
             subject,
-            replace(settings, tokens=(settings.main,)).spread_over(fit.n_devices),
+            at_device(settings, fit.device, subject).spread_over(fit.n_devices),
             replace(asked, device=fit.device, n_devices=fit.n_devices),
             (fit,),
         )

@@ -1,15 +1,16 @@
 """The inverse of a fit: which devices, and how many, serve so many users at such a context; the smallest first."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from glasscli.budget.device_fit import DeviceFit, Load, engine_title, fit_on
 from glasscli.budget.devices import Device, devices
 from glasscli.budget.engines import ENGINES
 from glasscli.budget.overhead import ENGINES as MEASURED
 from glasscli.budget.overhead import Overhead
-from glasscli.budget.request import Request
+from glasscli.budget.request import NO_OPTIONS, Request
 from glasscli.budget.sizer import Sizer
 from glasscli.errors import ConfigError, UsageError
 
@@ -29,11 +30,13 @@ def devices_for(
     taken: Overhead | None = None,
     among: Iterable[Device] | None = None,
     counts: tuple[int, ...] = COUNTS,
+    usual: Callable[[Device], Mapping[str, Any]] = lambda device: NO_OPTIONS,
 ) -> tuple[DeviceFit, ...]:
     """For each device the fewest that hold `request`'s batch at its context, split as the engine does.
 
-    `load` weighs the model for a split. A fit is one even where the overhead is at its most. Numbers of ranks that
-    don't divide the model are passed over. Sorted by the memory of all devices together, then by how few they are.
+    `load` weighs the model for a split, `usual` gives the engine's defaults on a device. A fit is one even where the
+    overhead is at its most. Numbers of ranks that don't divide the model are passed over. Sorted by the memory of all
+    devices together, then by how few they are.
     """
     if request.n_ranks > 1:
         raise UsageError("how many devices are needed can't be asked of a plan that says how many ranks there are")
@@ -55,6 +58,7 @@ def devices_for(
             weighed = loads[count]
             if weighed is None or min(weighed.weights) > device.total:
                 continue
+            split = replace(split, usual=usual(device))
             answer = fit_on(split, weighed, device, utilization=utilization, taken=taken)
             if answer.least.holds:
                 found.append((count * device.total, count, answer))

@@ -43,6 +43,8 @@ GEMMA4_VISION = {
     "num_attention_heads": 16, "num_key_value_heads": 16, "head_dim": 72, "global_head_dim": 72, "patch_size": 16,
     "pooling_kernel_size": 3, "position_embedding_size": 10240, "standardize": True, "use_clipped_linears": False,
 }  # fmt: skip
+GEMMA4: Fields = {"hidden_size_per_layer_input": 0, "use_bidirectional_attention": "vision", "inside": "gemma4"}
+GEMMA4 |= {"vision_config": GEMMA4_VISION}
 LLAMA4_VISION = {
     "model_type": "llama4_vision_model", "hidden_size": 1408, "intermediate_size": 5632, "num_hidden_layers": 34,
     "num_attention_heads": 16, "image_size": 336, "patch_size": 14, "pixel_shuffle_ratio": 0.5,
@@ -172,12 +174,9 @@ WEIGHTS: Mapping[str, Fields] = {
     "gemma-3-12b": gemma3(15360),
     "gemma-3-27b": gemma3(21504),
     "gemma-4-26b-a4b": plain(262144, 2112, True) | {
-        "num_experts": 128, "top_k_experts": 8, "moe_intermediate_size": 704, "enable_moe_block": True,
-        "hidden_size_per_layer_input": 0, "inside": "gemma4", "vision_config": GEMMA4_VISION,
+        "num_experts": 128, "top_k_experts": 8, "moe_intermediate_size": 704, "enable_moe_block": True, **GEMMA4,
     },
-    "gemma-4-31b": plain(262144, 21504, True) | {
-        "enable_moe_block": False, "hidden_size_per_layer_input": 0, "inside": "gemma4", "vision_config": GEMMA4_VISION,
-    },
+    "gemma-4-31b": plain(262144, 21504, True) | {"enable_moe_block": False} | GEMMA4,
     "falcon-7b": {"vocab_size": 65024, "parallel_attn": True, "bias": False, "alibi": False},
     "falcon-40b": {"vocab_size": 65024, "parallel_attn": True, "bias": False, "alibi": False},
     "falcon-180b": {"vocab_size": 65024, "parallel_attn": True, "bias": False, "alibi": False},

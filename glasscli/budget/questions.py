@@ -15,7 +15,8 @@ class Settings:
     """One plan for any model.
 
     `tokens` are the contexts to size, the longest of which is the one that answers with a single number are
-    about. `draft` is a model that drafts tokens for it. `options` go to the engine by name.
+    about. `draft` is a model that drafts tokens for it. `options` go to the engine by name; `usual` are its defaults on
+    the device that is asked about, where they depend on it.
     """
 
     tokens: tuple[int, ...] = (8192,)
@@ -34,6 +35,7 @@ class Settings:
     prefix_shared: int = 0
     draft: Subject | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    usual: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def main(self) -> int:
@@ -66,6 +68,7 @@ class Settings:
             prefix_shared=self.prefix_shared,
             draft=self.draft.layout if self.draft is not None else None,
             options=self.options,
+            usual=self.usual,
         )
 
     def budget(self, subject: Subject, tokens: int | None = None) -> Budget:

@@ -31,8 +31,8 @@ class Request:
     settings by its own names; one that is absent or None has the engine's default. `pp_layers` gives the layers of
     each pipeline stage where they are not split evenly. As many as `dcp` of the tensor-parallel ranks share the tokens
     of a sequence; `pcp` ranks, each with all of the cache, share the work on a prompt; `ep` spreads experts whole.
-    `draft` is a model that drafts tokens and keeps a cache of its own, on
-    the last stage.
+    `draft` is a model that drafts tokens and keeps a cache of its own, on the last stage. `usual` are the engine's
+    defaults on the device that is asked about, where they depend on it.
 
     Raises UsageError for numbers out of range and for options of another engine.
     """
@@ -57,6 +57,7 @@ class Request:
     pp_layers: tuple[int, ...] | None = None
     draft: Layout | None = None
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    usual: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         engine_named(self.engine)
@@ -105,8 +106,9 @@ class Request:
             offered[name].check(name, value)
 
     def option(self, name: str) -> Any:
-        """The value of an engine's option: the one asked for, else the engine's default."""
+        """The value of an engine's option: the one asked for, else the engine's default, here or anywhere."""
         value = self.options.get(name)
+        value = self.usual.get(name) if value is None else value
         return ENGINES[self.engine].options[name].default if value is None else value
 
     @property

@@ -19,6 +19,7 @@ WIDTH, HEIGHT = 860, 560
 LEFT, RIGHT, TOP, BOTTOM = 84, 836, 84, 496
 LEAST = 1e-5  # what costs less is drawn at the lower edge
 CHARACTER, LINE = 6.7, 13  # of a label, in pixels
+BELOW = 4  # under its baseline: an underscore, and the margin that is painted around letters
 LEGEND = "● packed · ■ tokens dropped · ▲ heads merged, not retrained · filled: no other is smaller and as good"
 
 STYLE = """
@@ -91,7 +92,7 @@ def quality_picture(model: str, results: "Sequence[Result]", context: int, max_k
         f"<style>{STYLE}</style>",
         _text(LEFT, 28, f"What a smaller cache costs {model}", "title"),
         _text(LEFT, 46, note, "dim"),
-        *_grid(x_axis, y_axis),
+        *_grid(x_axis, y_axis, any(result.divergence.kld < LEAST for result in results)),
         *_limit(x_axis, y_axis, max_kld),
         *_frontier(corners),
         *_points(x_axis, y_axis, results, best, _lines(corners, y_axis, max_kld)),
@@ -102,13 +103,15 @@ def quality_picture(model: str, results: "Sequence[Result]", context: int, max_k
     return "\n".join(parts)
 
 
-def _grid(x_axis: Axis, y_axis: Axis) -> list[str]:
+def _grid(x_axis: Axis, y_axis: Axis, held: bool) -> list[str]:
+    """Lines and their names; `held` says that on the lowest stands what is less, too."""
     parts = []
     for power in range(round(math.log10(y_axis.low)), round(math.log10(y_axis.high)) + 1):
         y = y_axis.at(10.0**power)
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
         label = f"{10.0**power:g}" if power > -4 else f"10{_raised(power)}"
-        parts.append(_text(LEFT - 8, y + 4, label, "dim", "end"))
+        least = "≤ " if held and 10.0**power <= y_axis.low * 1.01 else ""
+        parts.append(_text(LEFT - 8, y + 4, least + label, "dim", "end"))
     for power in range(math.ceil(math.log2(x_axis.low)), math.floor(math.log2(x_axis.high)) + 1):
         x = x_axis.at(2.0**power)
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{BOTTOM}"/>')
@@ -167,13 +170,13 @@ def _points(
         parts.append(f'<g class="{kind}">{_shape(result.choice, x, y)}{said}</g>')
         box = _room(name, x, y, taken)
         taken.append(box)
-        labels += [*_leader(x, y, box), _text(box.left, box.bottom - 2, name)]
+        labels += [*_leader(x, y, box), _text(box.left, box.bottom - BELOW, name)]
     return [*parts, *labels]
 
 
 def _leader(x: float, y: float, box: Box) -> list[str]:
     """A line from a point to its label, where that stands apart."""
-    middle = (box.top + box.bottom) / 2
+    middle = box.bottom - BELOW - LINE // 3  # of the letters
     if abs(middle - y) < LINE:
         return []
     end, near = (box.bottom if middle < y else box.top), min(max(x, box.left), box.right)
@@ -197,7 +200,7 @@ def _room(text: str, x: float, y: float, taken: Sequence[Box]) -> Box:
         places += [(x + 9, baseline), (x - 9 - width, baseline), (x - width / 2, baseline)][: 3 if lines else 2]
     boxes = []
     for left, baseline in places:
-        box = Box(left, baseline - LINE + 3, left + width, baseline + 2)
+        box = Box(left, baseline - LINE + 3, left + width, baseline + BELOW)
         inside = left >= LEFT and box.right <= WIDTH - 4 and box.top >= TOP - LINE and box.bottom <= BOTTOM
         if inside and not any(box.meets(other) for other in taken):
             return box

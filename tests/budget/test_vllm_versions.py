@@ -5,6 +5,9 @@ from fractions import Fraction
 
 import pytest
 
+from glasscli.budget.device_answer import at_device
+from glasscli.budget.devices import device_named
+from glasscli.budget.engines.vllm.batched import batched_tokens
 from glasscli.budget.engines.vllm.versions import rules_of
 from glasscli.budget.fit import Fit, fit
 from glasscli.budget.plan import plan
@@ -143,3 +146,42 @@ class TestRanksThatShareAPrompt:
         asked = {"tokens": (8192,), "engine": "vllm", "pcp": 2} | more
         with pytest.raises(kind, match=says):
             Settings(**asked).budget(from_name("deepseek-v3", "vllm"))  # type: ignore[arg-type]
+
+
+SEES = {"model_type": "gemma4", "vision_config": {}, "text_config": {"use_bidirectional_attention": "vision"}}
+READS = {"model_type": "gemma4", "vision_config": {}, "text_config": {"use_bidirectional_attention": None}}
+
+
+@pytest.mark.parametrize(
+    ("device", "config", "tokens"),
+    [
+        ("h100", {}, 8192),  # as vLLM's own test of the defaults: 70 GiB or more, and no A100
+        ("mi300x", {}, 8192),
+        ("a800", {}, 8192),
+        ("a100", {}, 2048),
+        ("a100-pcie", {}, 2048),
+        ("l40s", {}, 2048),
+        ("24GiB", {}, 2048),
+        ("80GiB", {}, 8192),
+        ("l40s", SEES, 2496),  # vllm-project/vllm#42687: a video of Gemma 4 is taken whole
+        ("h100", SEES, 8192),
+        ("l40s", READS, 2048),
+        ("l40s", SEES["text_config"], 2048),
+    ],
+)
+def test_tokens_of_a_step_where_nobody_says(device: str, config: dict[str, object], tokens: int) -> None:
+    there = device_named(device)
+    assert batched_tokens(there.total, there.name, config) == tokens
+
+
+def test_a_device_decides_what_windows_are_held_with_unless_someone_says() -> None:
+    """Gemma-3-12B's windows: 1,024 − 1 tokens and those of two steps, and a page more."""
+    subject = from_name("gemma-3-12b", "vllm")
+    plain, said = Settings((32768,), engine="vllm"), Settings(engine="vllm", options={"max_num_batched_tokens": 512})
+    on = {name: at_device(plain, device_named(name), subject) for name in ("l40s", "h200")}
+    row = 8 * 256 * 2 * 2
+    for settings, step in ((on["l40s"], 2048), (on["h200"], 8192), (plain, 8192)):
+        rows = (-(-(1023 + 2 * step) // 16) + 1) * 16
+        assert settings.budget(subject).bytes_total == row * (40 * rows + 8 * 32768)
+    asked_for = at_device(said, device_named("l40s"), subject).request(subject)
+    assert asked_for.option("max_num_batched_tokens") == 512

@@ -239,6 +239,20 @@ def test_what_makes_no_sense_is_refused(words: list[str], says: str) -> None:
     assert ran.out == ""
 
 
+def test_a_fit_names_the_most_that_the_engine_may_take_besides() -> None:
+    """4.84 GiB of vLLM, of the logs that the range is from; nothing of what someone has measured."""
+    out = text_of(glass("kv-budget", *LLAMA, "--gpu", "h100", "--ctx", "8k"))
+    assert "fits: a sequence of 8,192 tokens, even if vLLM takes 4.8 GiB of a device besides\n" in out
+    out = text_of(glass("kv-budget", *LLAMA, "--gpu", "h100", "--ctx", "8k", "--overhead", "2GiB"))
+    assert "fits: a sequence of 8,192 tokens\n" in out
+
+
+def test_weights_that_do_not_fit_are_the_reason_that_is_told() -> None:
+    ran = glass("kv-budget", "--model", "llama-3.1-70b", "--gpu", "h100", "--ctx", "8k", "--require-fit")
+    assert ran.code == 1
+    assert ran.err == "glass: llama-3.1-70b does not fit: its weights take 131.4 GiB of 72.8 GiB a device\n"
+
+
 def test_head_counts_have_no_weights() -> None:
     ran = glass("kv-budget", "--hq", "32", "--hkv", "8", "--gpu", "h100")
     assert ran.code == 2

@@ -53,6 +53,15 @@ def test_the_page_says_what_was_read_and_what_is_smallest() -> None:
     assert {"q4_0", "f16,window=32", "f16,sinks=4+window=28", "f16,h2o=32", "f16,kv-heads=1"} <= set(rows)
 
 
+def test_what_the_gpu_needs_is_said_beside_the_command() -> None:
+    build = "on CUDA: llama.cpp built with -DGGML_CUDA_FA_ALL_QUANTS=ON, or attention runs on the CPU"
+    page = " ".join(text_of(quality("--spec", "q5_0", "--max-kld", "1")).split())
+    assert f"llama-server -ctk q5_0 -ctv q5_0 -fa on {build}" in page
+    assert "CUDA" not in text_of(quality("--spec", "q8_0", "--max-kld", "1"))
+    flags = [row["flags"]["llama_cpp_cuda_build"] for row in document("--spec", "q5_0", "--spec", "q8_0")["caches"]]
+    assert flags == [["-DGGML_CUDA_FA_ALL_QUANTS=ON"], None]
+
+
 def test_the_document_is_the_trial() -> None:
     loaded = load_model()
     trial = Trial(loaded, documents_of(loaded, held_out_text()), 64, 3)

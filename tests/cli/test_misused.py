@@ -34,6 +34,8 @@ NEAR = [  # the words, and what is said after `glass: `
     (["kv-budget", "-m", "gpt-2", "--gpu", "h10"], "--gpu: no device is called 'h10'. Did you mean h100"),
     (["kv-budget", "-m", "lama-3.1-8b"], "no model is called 'lama-3.1-8b'. Did you mean llama-3.1-8b?"),
     ([*HEADS, "-s", "blocksize"], "-s blocksize: logical has no such setting. Did you mean block_size?"),
+    ([*HEADS, "-s", "dcp=8"], "-s dcp=8: here it is an option of its own: --dcp"),
+    ([*HEADS, "-s", "mamba-ssm-dtype=f32"], "-s mamba-ssm-dtype=f32: here it is an option of its own: --state-dtype"),
     ([*HEADS, "-s", "block_size"], "-s block_size: write NAME=VALUE, like block_size=1"),
     ([*HEADS, "--swa-full"], "--setting swa_full=true: a setting of llama.cpp, not of logical."),
     (["dump-attn", "--what-if", "nomask"], "--what-if: 'nomask' is not one of no-mask, no-scale. Did you mean no-"),

@@ -198,9 +198,4 @@ ELSEWHERE = (
         "the caches that are tried are told together with what is said of them",
         ("quality/usual",),
     ),
-    Elsewhere(
-        "cli/test_kv_quality.py",
-        "the picture that the command draws, read back as XML",
-        ("export/quality_svg",),
-    ),
 )

@@ -8,7 +8,7 @@ from glasscli import load_model
 from glasscli.cache.choice import CacheChoice
 from glasscli.cache.choice_text import parse_choice
 from glasscli.quality.divergence import Divergence
-from glasscli.quality.flags import llama_cpp_flags, vllm_flags
+from glasscli.quality.flags import llama_cpp_cuda_build, llama_cpp_flags, vllm_flags
 from glasscli.quality.trial import Result
 from glasscli.quality.usual import fewer_heads, usual_choices
 from glasscli.quality.verdict import budget_flags, flatters, forgets, frontier, judge
@@ -83,6 +83,15 @@ def test_flags_of_other_programs(spec: str, budget: str | None, llama: str | Non
     choice = parse_choice(spec)
     for found, words in ((budget_flags(choice), budget), (llama_cpp_flags(choice), llama), (vllm_flags(choice), vllm)):
         assert found == (None if words is None else words.split())
+
+
+def test_what_llama_cpp_must_be_built_with_for_cuda() -> None:
+    """The pairs of `ggml_cuda_flash_attn_ext_vec` without GGML_CUDA_FA_ALL_QUANTS; no flash attention, no need."""
+    usual = ("f16", "bf16", "q8_0", "q4_0", "q4_0,norot", "k=q8_0,v=q4_0", "k=q5_0,v=f16")
+    assert [llama_cpp_cuda_build(parse_choice(spec)) for spec in usual] == [None] * len(usual)
+    for spec in ("q5_0", "q5_1", "q4_1", "k=q4_0,v=q8_0", "k=f16,v=q8_0", "k=q5_0,v=q4_0"):
+        assert llama_cpp_cuda_build(parse_choice(spec)) == ["-DGGML_CUDA_FA_ALL_QUANTS=ON"]
+    assert llama_cpp_cuda_build(parse_choice("fp8")) is None
 
 
 def test_the_usual_list_is_what_the_model_can_have() -> None:

@@ -60,6 +60,7 @@ class Card:
         return {
             **{f"constant_{name}": value for name, value in vars(self.constant).items()},
             **{f"decay_{name}": value for name, value in vars(self.decay).items()},
+            "constant_batch_tokens": f"{self.constant.batch_tokens:,}",
             "constant_end": millions(self.constant.total_tokens),
             "decay_end": millions(self.decay.total_tokens),
             "warmup": millions(self.constant.warmup_tokens),

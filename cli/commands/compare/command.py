@@ -36,7 +36,7 @@ from A; healed is how much of KL(A, B) is gone then. All but the next token need
 Examples:
   glass compare "A girl named Lily. One day," "A girl named Anna. One day,"
   glass compare "The cat ran." "The dog ran." --patch all
-  glass compare "The cat ran." "The dog ran." --patch 2.1,mlp0 --token he
+  glass compare "The cat ran." "The dog ran." --patch 3.1,mlp0 --token He
   glass compare "The cat ran." "The dog ran." --patch stream
   glass compare "The cat ran." "The dog ran far." --json
 """

@@ -1,10 +1,12 @@
 """Whose memory is counted, and what was set of that engine by its own names."""
 
+from dataclasses import fields
 from typing import Any
 
 from glasscli.budget.engines import ENGINES
 from glasscli.cli.commands.kv_budget.options import Options
 from glasscli.cli.commands.kv_budget.values import count
+from glasscli.cli.other_names import words
 from glasscli.errors import UsageError
 from glasscli.likeness import did_you_mean
 
@@ -46,6 +48,11 @@ def no_setting(name: str, engine: str) -> str:
     owners = [other.name for other in ENGINES.values() if name in other.options]
     if owners:
         return f"a setting of {' and '.join(owners)}, not of {engine}. Name the engine: --engine {owners[0]}"
+    flag, here = f"--{name.replace('_', '-')}", {field.name for field in fields(Options)}
+    own = [flag] if name in here else []
+    own += [word.own for word in words() if word.typed == flag and word.own[2:].replace("-", "_") in here]
+    if own:
+        return f"here it is an option of its own: {own[0]}"
     offered = ENGINES[engine].options
     hint = did_you_mean(name, offered) or f"Its settings: {', '.join(offered) or 'none'}."
     return f"{engine} has no such setting. {hint}"

@@ -101,6 +101,8 @@ def assumed(options: Options, settings: Settings, found: DeviceAnswer | None) ->
         flags.append("--users 1")
     if found is not None and found.main.device is not None and options.utilization is None:
         flags.append(f"--utilization {float(found.main.utilization):g}")
+    if found is not None and any(part.window is not None for part in found.subject.layout.layers):
+        flags += [f"-s {name}={value}" for name, value in found.settings.usual.items() if name not in settings.options]
     split = [(name, getattr(settings, name)) for name in ("tp", "pp") if found is not None]
     flags += [f"--{name} {count}" for name, count in split if count > 1 and getattr(options, name) == "1"]
     tries = ["--users 8"] if options.users is None else []

@@ -122,5 +122,8 @@ def verdict(options: Options, found: DeviceAnswer) -> int:
     need, least, most = found.main.least.fit.bytes, found.main.least.pool, found.main.most.pool
     there = format_bytes(least) if least == most else f"{format_bytes(least)} to {format_bytes(most)}"
     word = "may not fit" if found.main.fits is None else "does not fit"
-    note(f"{found.subject.name} {word}: {format_bytes(need)} of cache needed on a device, {there} left for it")
+    why = f"{format_bytes(need)} of cache needed on a device, {there} left for it"
+    if found.main.weight_bytes > found.main.allowed:
+        why = f"its weights take {format_bytes(found.main.weight_bytes)} of {format_bytes(found.main.allowed)} a device"
+    note(f"{found.subject.name} {word}: {why}")
     return 1

@@ -62,7 +62,8 @@ def verdict(found: DeviceAnswer) -> str:
         spare = short_bytes(fit.most.pool - fit.most.fit.pool)
         return f"fits if {engine} takes no more than {spare} of a device besides: {need}"
     if fit.fits:
-        return f"fits: {need}" + ("" if fit.least == fit.most else f", whatever else {engine} takes")
+        known = fit.overhead is None or fit.overhead.most is None or fit.least == fit.most
+        return f"fits: {need}" + ("" if known else f", even if {engine} takes {most_besides(fit)} of a device besides")
     over = fit.weight_bytes - fit.allowed
     if not fit.fits and fit.load is not None and over > 0:
         return f"does not fit: the weights take {gib(fit.weight_bytes)} of the {gib(fit.allowed)} that {engine} may use"
@@ -104,6 +105,11 @@ def longest(found: DeviceAnswer) -> str:
     if least is None or least >= most:
         return f"{most:,} tokens, all that it was made for (there is room for {room})"
     return f"{room} (it was made for {most:,})"
+
+
+def most_besides(fit: DeviceFit) -> str:
+    """The most that an engine may take besides weights and cache."""
+    return short_bytes(fit.overhead.most) if fit.overhead and fit.overhead.most else "nothing"
 
 
 def whose(settings: Settings) -> str:

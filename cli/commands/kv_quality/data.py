@@ -7,7 +7,7 @@ from glasscli.cli import console
 from glasscli.cli.commands.kv_quality.run import Found
 from glasscli.cli.commands.kv_quality.traps import warnings
 from glasscli.export.arrays import describe_model
-from glasscli.quality.flags import llama_cpp_flags, vllm_flags
+from glasscli.quality.flags import llama_cpp_cuda_build, llama_cpp_flags, vllm_flags
 from glasscli.quality.parts import Part
 from glasscli.quality.trial import Result
 from glasscli.quality.verdict import budget_flags, passes
@@ -55,6 +55,7 @@ def _row(found: Found, result: Result, parts: Sequence[Part]) -> dict[str, Any]:
     row["flags"] = {
         "kv_budget": budget_flags(choice),
         "llama_cpp": llama_cpp_flags(choice),
+        "llama_cpp_cuda_build": llama_cpp_cuda_build(choice),
         "vllm": vllm_flags(choice),
     }
     if found.by is not None:

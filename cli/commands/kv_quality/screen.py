@@ -12,7 +12,7 @@ from glasscli.cli.commands.kv_quality.traps import warnings
 from glasscli.cli.page.page import Line, Page, spaced
 from glasscli.cli.page.wrap import SPACE
 from glasscli.locate.shipped import SHIPPED, shipped_folder
-from glasscli.quality.flags import llama_cpp_flags, vllm_flags
+from glasscli.quality.flags import llama_cpp_cuda_build, llama_cpp_flags, vllm_flags
 from glasscli.quality.trial import Result
 from glasscli.quality.verdict import budget_flags
 
@@ -101,6 +101,9 @@ def _verdict(page: Page, found: Found, options: Options) -> list[Line]:
     lines = page.say(words, "bold")
     for command in () if options.quiet else commands_for(best.choice, options):
         lines += page.flow("  ", [command], indent=4)
+    if not options.quiet and (built := llama_cpp_cuda_build(best.choice)) is not None:
+        words = f"on CUDA: llama.cpp built with {' '.join(built)}, or attention runs on the CPU"
+        lines += page.flow("  ", SPACE.split(words), style="dim", gap=1, indent=4)
     return lines
 
 

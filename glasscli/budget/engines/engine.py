@@ -89,6 +89,11 @@ class Engine(ABC):
     pool_words: ClassVar[str] = ""
     spread: ClassVar[Literal["tp", "pp"]] = "tp"
 
+    @classmethod
+    def usual_on(cls, device_bytes: int, device_name: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Settings whose default depends on the device, for the model of `config`."""
+        return {}
+
     def __init__(self, request: "Request", parts: tuple[CacheSpec, ...]) -> None:
         """A subclass goes on from here: pages, rules. Raises ConfigError for what the engine has no rule for."""
         self.request = request

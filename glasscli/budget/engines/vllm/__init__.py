@@ -31,6 +31,7 @@ from glasscli.budget.engines.engine import (
     up,
 )
 from glasscli.budget.engines.vllm import compressed, contexts, groups, serve, states, versions
+from glasscli.budget.engines.vllm.batched import batched_tokens
 from glasscli.budget.engines.vllm.rules import EVERYTHING, IN_FLOAT32, PAGES, STATES, Ask, Pages, encoder
 from glasscli.budget.engines.words import state_dtypes
 from glasscli.dtypes import dtype_named
@@ -301,6 +302,10 @@ class Vllm(Server, Paged):
         if not is_state(part):
             return self.pages.tokens[part] * total(self.row(part))
         return self.pages.state_bytes or total(self.state(part))
+
+    @classmethod
+    def usual_on(cls, device_bytes: int, device_name: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"max_num_batched_tokens": batched_tokens(device_bytes, device_name, config)}
 
     @classmethod
     def command_line(cls, served: Served) -> list[str]:

@@ -31,7 +31,7 @@ OPTIONS: Mapping[str, Option] = {
     "max_num_batched_tokens": Option(
         int,
         8192,
-        "tokens a step may add, held on top of a window",
+        "tokens a step may add, held on top of a window; 2048 on devices below 70 GiB and A100",
         flag=lambda value: ["--max-num-batched-tokens", f"{value}"],
     ),
     "async_scheduling": Option(
