@@ -53,7 +53,11 @@ ELSEWHERE = (
     ),
     Elsewhere("budget/test_transformers_truth.py", "compared with live caches", ("budget/engines/transformers",)),
     Elsewhere("budget/test_models.py", "tables that the names lead to", ("budget/model_facts", "budget/describe")),
-    Elsewhere("budget/test_vllm_versions.py", "a rule of one version", ("budget/engines/vllm/contexts",)),
+    Elsewhere(
+        "budget/test_vllm_versions.py",
+        "rules of some versions and devices",
+        ("budget/engines/vllm/batched", "budget/engines/vllm/contexts"),
+    ),
     Elsewhere("cli/test_kv_budget_devices.py", "an answer is what the screen shows", ("budget/device_answer",)),
     Elsewhere("budget/test_devices.py", "the table of devices", ("budget/device_facts",)),
     Elsewhere(
