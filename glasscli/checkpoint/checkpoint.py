@@ -170,12 +170,14 @@ def open_checkpoint(path: str | Path) -> Checkpoint:
     Raises:
         CheckpointError: nothing is there, or nothing that glass reads.
     """
-    from glasscli.checkpoint.gguf.checkpoint import GGUF
     from glasscli.checkpoint.gguf.header import is_gguf
-    from glasscli.checkpoint.hugging_face import HuggingFaceFolder
 
     if is_gguf(Path(path)):
+        from glasscli.checkpoint.gguf.checkpoint import GGUF
+
         return GGUF(path)
+    from glasscli.checkpoint.hugging_face import HuggingFaceFolder
+
     folder = HuggingFaceFolder(path)
     inside = sorted(file.name for file in folder.path.glob("*.gguf"))
     if inside and not (folder.path / "config.json").exists():

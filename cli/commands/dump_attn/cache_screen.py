@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 from glasscli.cache.choice_text import parse_choice
 from glasscli.cli.commands.dump_attn.figures import number, share
+from glasscli.cli.commands.dump_attn.head_table import head_table
 from glasscli.cli.commands.dump_attn.heatmap import Map, heatmaps
 from glasscli.cli.commands.dump_attn.layer_screen import head_titles, header
-from glasscli.cli.page.page import Line, Page, Span
-from glasscli.cli.page.style import ACCENT, DIM, HEAD, tint
+from glasscli.cli.page.page import Line, Page
+from glasscli.cli.page.style import DIM
 from glasscli.inspect.cache_change import HeadChange, LayerChange, held_bytes, layer_change
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.trace import LayerTrace
 from glasscli.units import format_bytes
 
-NAMES = ("head", "kv", "moved", "most", "dropped", "scores Δ", "mix Δ")
+NAMES = ("moved", "most", "dropped", "scores Δ", "mix Δ")
 
 
 def cache_screen(
@@ -51,25 +52,15 @@ def cache_screen(
 
 
 def _table(page: Page, dump: Dump, heads: Sequence[HeadChange]) -> list[Line]:
-    rows: list[list[Span]] = [[(name, DIM) for name in NAMES]]
+    rows = []
     for change in heads:
         token = page.label(dump.tokens[change.query].raw)
         most = share(change.moved_most) + (f" {token}[{change.query}]" if change.moved_most else "")
         figures = (
             share(change.moved), most, share(change.dropped), number(change.score_rms), f"{100 * change.mix:.1f} %"
         )  # fmt: skip
-        row: list[Span] = [(str(change.head), ACCENT), (str(change.kv_head), tint(change.kv_head))]
-        rows.append([*row, *((figure, "") for figure in figures)])
-    right = (False, False, True, False, True, True, True)
-    lines = page.columns(rows, right)
-    if page.fits(lines):
-        return lines
-    stacked: list[Line] = []
-    for row in rows[1:]:
-        values = [f"{name} {text}" for name, (text, _) in zip(NAMES[2:], row[2:], strict=True)]
-        stacked += page.listed((f"head {row[0][0]}", f"kv {row[1][0]}"), "  ", HEAD)
-        stacked += page.listed(values, "  ", between="  ", first="  ")
-    return stacked
+        rows.append((change.head, change.kv_head, figures))
+    return head_table(page, NAMES, rows, (True, False, True, True, True))
 
 
 def _why(change: LayerChange) -> str:

@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 
 from glasscli.cli.commands.dump_attn.figures import number, share
+from glasscli.cli.commands.dump_attn.head_table import head_table
 from glasscli.cli.commands.dump_attn.heatmap import Map, heatmaps
 from glasscli.cli.commands.dump_attn.layer_screen import head_titles, header
 from glasscli.cli.commands.dump_attn.numbers import matrix
-from glasscli.cli.page.page import Line, Page, Span
-from glasscli.cli.page.style import ACCENT, DIM, HEAD, tint
+from glasscli.cli.page.page import Line, Page
+from glasscli.cli.page.style import DIM, HEAD
 from glasscli.inspect.dump import Dump
 from glasscli.inspect.trace import LayerTrace
 from glasscli.inspect.weighted import WeightedHead, weigh
 
-NAMES = ("head", "kv", "weight on the first", "of A·‖v‖", "‖v‖ first", "‖v‖ others", "from – to")
+NAMES = ("weight on the first", "of A·‖v‖", "‖v‖ first", "‖v‖ others", "from – to")
 
 
 def weighted_screen(
@@ -41,20 +42,12 @@ WHY = (
 
 
 def _table(page: Page, heads: Sequence[WeightedHead]) -> list[Line]:
-    rows: list[list[Span]] = [[(name, DIM) for name in NAMES]]
+    rows = []
     for h in heads:
         span = "–" if h.least is None or h.most is None else f"{number(h.least)} – {number(h.most)}"
         figures = (share(h.sink), share(h.fetched), _length(h.sink_length), _length(h.mean_length), span)
-        rows.append([(str(h.head), ACCENT), (str(h.kv_head), tint(h.kv_head)), *((figure, "") for figure in figures)])
-    lines = page.columns(rows, (False, False, *[True] * 5))
-    if page.fits(lines):
-        return lines
-    stacked: list[Line] = []
-    for row in rows[1:]:
-        values = [f"{name} {text}" for name, (text, _) in zip(NAMES[2:], row[2:], strict=True)]
-        stacked += page.listed((f"head {row[0][0]}", f"kv {row[1][0]}"), "  ", HEAD)
-        stacked += page.listed(values, "  ", between="  ", first="  ")
-    return stacked
+        rows.append((h.head, h.kv_head, figures))
+    return head_table(page, NAMES, rows, [True] * 5)
 
 
 def _length(value: float | None) -> str:
