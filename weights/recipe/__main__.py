@@ -9,18 +9,19 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
-from .average import go_on, tail_mean
+from .average import tail_mean
 from .card import Card
 from .data import Corpus, read_stories
 from .evaluate import HeldOut
 from .export import choose_dtype, export, rounded, try_dtypes
 from .heads import measure
 from .model import Llama, Shape
-from .settings import CONSTANT, DECAY, POINTS
+from .settings import POINTS
 from .sharing import compare_kv_heads
 from .stories import write_stories
 from .tokenizer import load_or_train
 from .train import Run
+from .two_parts import train_both
 
 MODEL_FOLDER = Path(__file__).parents[1] / "glass-1m"
 
@@ -73,36 +74,22 @@ def main() -> None:
         compare_kv_heads(corpus, held_out, tokenizer, args.run, compiled=not args.eager)
         return
     points = [int(tokens * args.share) for tokens in POINTS]
-    constant, decay = train(corpus, held_out, args.run, shape, points, share=args.share, compiled=not args.eager)
+    constant, decay = train_both(corpus, held_out, args.run, shape, points, share=args.share, compiled=not args.eager)
     mean = tail_mean(shape, [decay.point(tokens) for tokens in points], decay.path)
-    finish(mean, constant, decay, texts, tokenizer, args.out, args.remark)
-
-
-def train(
-    corpus: Corpus,
-    held_out: HeldOut,
-    folder: Path,
-    shape: Shape,
-    points: Sequence[int],
-    *,
-    share: float,
-    compiled: bool,
-) -> tuple[Run, Run]:
-    """Both parts of training, in `folder`, on `share` of the tokens; goes on where it was stopped."""
-    before, after = folder / "constant", folder / "decay"
-    constant = Run(before, CONSTANT.scaled(share), shape, compiled=compiled)
-    constant.train(corpus, held_out)
-    go_on(constant.path, after / constant.path.name, DECAY.scaled(share))
-    decay = Run(after, DECAY.scaled(share), shape, compiled=compiled)
-    decay.train(corpus, held_out, points=points)
-    return constant, decay
+    finish(mean, constant, decay, texts, held_out, tokenizer, args.out, args.remark)
 
 
 def finish(
-    mean: Llama, constant: Run, decay: Run, texts: Texts, tokenizer: Tokenizer, folder: Path, remark: str = ""
+    mean: Llama,
+    constant: Run,
+    decay: Run,
+    texts: Texts,
+    held_out: HeldOut,
+    tokenizer: Tokenizer,
+    folder: Path,
+    remark: str,
 ) -> None:
     """Round, write, measure what was written, and describe it."""
-    held_out = HeldOut(texts.val, tokenizer)
     trials = try_dtypes(mean, texts.val[:50], tokenizer)
     dtype = choose_dtype(trials)
     sha256 = export(mean, tokenizer, folder, dtype)

@@ -16,13 +16,12 @@ from tokenizers import Tokenizer
 
 from glasscli import SamplingParams, generate, load_model
 
-from .average import go_on
 from .data import Corpus
-from .evaluate import HeldOut, Score
+from .evaluate import HeldOut
 from .export import export
 from .model import Shape
-from .settings import CONSTANT, DECAY
-from .train import Run
+from .settings import DECAY
+from .two_parts import train_both
 
 TABLE = Path(__file__).with_name("kv_heads.json")
 KV_HEADS = (4, 2, 1)
@@ -37,7 +36,9 @@ def compare_kv_heads(corpus: Corpus, held_out: HeldOut, tokenizer: Tokenizer, fo
     for n_kv_heads in KV_HEADS:
         shape = replace(Shape(), n_kv_heads=n_kv_heads)
         part = folder / f"kv-heads-{n_kv_heads}"
-        run, score = train_shape(shape, corpus, held_out, part, compiled)
+        share = TOKENS / DECAY.total_tokens
+        _, run = train_both(corpus, held_out, part, shape, share=share, compiled=compiled)
+        score = held_out.score(run.model)
         folders.append(part / "model")
         export(run.model, tokenizer, folders[-1], "float32")
         rows.append(
@@ -54,18 +55,6 @@ def compare_kv_heads(corpus: Corpus, held_out: HeldOut, tokenizer: Tokenizer, fo
     for row, speed in zip(rows, decode_speeds(folders), strict=True):
         row["decode_tokens_per_s"] = speed
     TABLE.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-
-
-def train_shape(shape: Shape, corpus: Corpus, held_out: HeldOut, folder: Path, compiled: bool) -> tuple[Run, Score]:
-    """The recipe on fewer tokens: constant rate, then decay; no mean."""
-    share = TOKENS / DECAY.total_tokens
-    constant = Run(folder / "constant", CONSTANT.scaled(share), shape, compiled)
-    constant.train(corpus, held_out)
-    decay_path = folder / "decay" / constant.path.name
-    go_on(constant.path, decay_path, DECAY.scaled(share))
-    decay = Run(decay_path.parent, DECAY.scaled(share), shape, compiled)
-    decay.train(corpus, held_out)
-    return decay, held_out.score(decay.model)
 
 
 def decode_speeds(folders: Sequence[Path], n_rounds: int = 25, n_tokens: int = 400) -> list[float]:
