@@ -214,7 +214,7 @@ def test_transformers_computes_the_exported_model_alike(tmp_path: Path, dtype: s
         tmp_path, dtype=torch.float32, attn_implementation="eager"
     )
     assert theirs.num_parameters() == sum(param.numel() for param in model.parameters())
-    ids = torch.tensor([random.Random(2).choices(range(SHAPE.vocab_size), k=90)])
+    ids = torch.tensor([random.Random(2).choices(range(SHAPE.vocab_size), k=91)])
     with torch.no_grad():
         found = theirs(ids, output_attentions=True)
         torch.testing.assert_close(rounded(model, dtype)(ids), found.logits, rtol=1e-4, atol=1e-4)
