@@ -186,7 +186,8 @@ def test_a_token_that_a_spreadsheet_would_compute_is_spelled_out(model: list[str
 
 
 def test_what_to_try_next_is_never_what_was_done(model: list[str]) -> None:
-    _, drawn = in_terminal(*model, "Hi", "-n", "2", "--color", "never")
-    _, greedy = in_terminal(*model, "Hi", "-n", "2", "--color", "never", "--temperature", "0")
+    args = (*model, "Hi", "-n", "2", "--ignore-eos", "--color", "never")
+    _, drawn = in_terminal(*args)
+    _, greedy = in_terminal(*args, "--temperature", "0")
     assert drawn.splitlines()[-1].split("  ")[-1] == "--temperature 0"
     assert greedy.splitlines()[-1].split("  ")[-1] == "--temperature 0.8 (draw)"

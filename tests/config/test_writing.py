@@ -93,7 +93,8 @@ def test_the_library_and_the_program_write_as_the_model_says(make_model_folder: 
     assert document["sampling"]["max_new_tokens"] == 12
     assert document["model"]["dtype"] == "float32"
     flags = ["--temperature", "0.9", "--top-k", "0", "--top-p", "1", "--min-p", "0", "--repetition-penalty", "1"]
-    other = json.loads(text_of(glass("generate", "-m", str(folder), "Once", *flags, "-n", "3", "--json")))
+    args = ("generate", "-m", str(folder), "Once", *flags, "-n", "3", "--ignore-eos", "--json")
+    other = json.loads(text_of(glass(*args)))
     assert [other["sampling"][key] for key in SAID if key != "do_sample"] == [0.9, 0, 1, 0, 1]
     assert other["sampling"]["max_new_tokens"] == len(other["tokens"]) == 3
 
