@@ -4,7 +4,6 @@
 asks a `Checkpoint` and knows no file names. A new format is one class here and a row in `open_checkpoint`'s table.
 """
 
-import hashlib
 import os
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -156,6 +155,8 @@ class Checkpoint(ABC):
 
     def weights_hash(self) -> str:
         """SHA-256 over the bytes of the weight files in the order of their names, as 64 hexadecimal digits."""
+        import hashlib  # and OpenSSL with it: read only where it is used
+
         digest = hashlib.sha256()
         for path in self.weight_files():
             with path.open("rb") as file:

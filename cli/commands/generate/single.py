@@ -2,12 +2,11 @@
 
 import sys
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.ablated import ablated, without_words
 from glasscli.cli.cache_option import for_cache
-from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_layers
 from glasscli.cli.commands.generate.asked import Asked, asked, asked_notes, said
 from glasscli.cli.commands.generate.cut import cut_words
 from glasscli.cli.commands.generate.delivered import delivered
@@ -21,7 +20,9 @@ from glasscli.errors import UsageError
 from glasscli.generation.continuation import Step
 from glasscli.generation.loop import Generation, generate
 from glasscli.generation.prompts import ContextError, read_prompt
-from glasscli.inspect.looked_at import Watch
+
+if TYPE_CHECKING:
+    from glasscli.inspect.looked_at import Watch
 
 
 class View(Protocol):
@@ -93,13 +94,16 @@ def write(run: Generation, view: View, line: WaitingLine) -> int:
     return 130 if interrupt.requested else 0
 
 
-def watched(loaded: LoadedModel, options: Options) -> Watch:
+def watched(loaded: LoadedModel, options: Options) -> "Watch":
     """Which heads `--show attn` looks at."""
+    from glasscli.cli.commands.dump_attn.pick import pick_heads, pick_layers
+    from glasscli.inspect.looked_at import Watch
+
     layers = pick_layers(options.layer, options.layer is None, loaded.config)
     return Watch.of(layers, pick_heads(options.head, None, loaded.config))
 
 
-def view_of(loaded: LoadedModel, made: Asked, options: Options, watch: Watch | None = None) -> View:
+def view_of(loaded: LoadedModel, made: Asked, options: Options, watch: "Watch | None" = None) -> View:
     """What shows the steps."""
     if options.as_csv:
         from glasscli.cli.commands.generate.csv_view import CsvView
