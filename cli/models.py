@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from glasscli.cli import console
+from glasscli.errors import UsageError
 from glasscli.locate.hub_name import PREFIX
-from glasscli.locate.locate import locate
+from glasscli.locate.locate import NotFoundError, locate
 from glasscli.locate.need import Need
 from glasscli.progress import Progress
 from glasscli.units import format_bytes
@@ -134,7 +135,13 @@ def model_path(
     """
     if isinstance(model, str) and (model, need) in _fetched:
         return _fetched[model, need]
-    path = locate(model, need, Bar(quiet), check or _check_runs)
+    try:
+        path = locate(model, need, Bar(quiet), check or _check_runs)
+    except NotFoundError:
+        if need is Need.config or "/" in str(model) or not _has_sizes_only(model):
+            raise
+        hint = f"{PREFIX}org/name is fetched from the Hugging Face hub"
+        raise NotFoundError(f"{model}: glass has its sizes, for kv-budget, and no weights of it. {hint}") from None
     if isinstance(model, str) and model.startswith(PREFIX):
         _fetched[model, need] = path
     console.detail(f"model: {path}")
@@ -150,6 +157,17 @@ def load(model: str | Path | None, *, quiet: bool = False, any_numbers: bool = F
     facts = f"{loaded.config.architecture.class_name}, {format_bytes(loaded.checkpoint.weight_bytes())} of weights"
     console.detail(f"{facts}, loaded in {time.perf_counter() - begun:.2f} s")
     return loaded
+
+
+def _has_sizes_only(model: str | Path | None) -> bool:
+    """Whether it is one of the well-known models, of which there is a config.json here and no weights."""
+    from glasscli.budget.models import find
+
+    try:
+        find(str(model))
+    except UsageError:
+        return False
+    return True
 
 
 def _check_runs(folder: Path) -> None:

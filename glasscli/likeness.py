@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+SHORTENED = re.compile(r"[a-z][b-df-hj-np-tv-z]{2,}")  # a word without its vowels, such as attn and ctx
 SEPARATOR = re.compile(r"[^a-z0-9]+")
 
 
@@ -24,7 +25,7 @@ def nearest(word: str, known: Iterable[str], most: int = 3) -> list[str]:
 
     Like, from the most to the least: the same letters and digits (`nomask`: no-mask); a slip or two in a long word
     (`sofmax`: softmax) or a beginning (`q4`: q4_0); a part of a name, or a name and more (`penalty`:
-    repetition-penalty, `num-gpus`: num).
+    repetition-penalty, `num-gpus`: num); the whole word of what is short for it (`attention`: attn).
     """
     begun = word.lower()
     found = [
@@ -51,7 +52,7 @@ def unlike(word: str, name: str) -> int:
         return 1 + away
     if (len(typed) > 1 and _within(parts, own)) or (len(meant) > 2 and _within(own, parts)):
         return 3
-    return 0
+    return 4 if SHORTENED.fullmatch(meant) and _within_letters(meant, typed) else 0
 
 
 def edits(a: str, b: str) -> int:
@@ -75,6 +76,12 @@ def edits(a: str, b: str) -> int:
 
 def _parts(text: str) -> list[str]:
     return [part for part in SEPARATOR.split(text.lower()) if part]
+
+
+def _within_letters(short: str, word: str) -> bool:
+    """Whether `word` begins with the same letter and has all the others in their order."""
+    rest = iter(word)
+    return short[0] == word[0] and all(letter in rest for letter in short)
 
 
 def _within(few: list[str], many: list[str]) -> bool:

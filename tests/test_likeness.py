@@ -6,7 +6,7 @@ from glasscli.likeness import did_you_mean, edits, nearest
 
 OPTIONS = ["--temperature", "--temp", "--top-k", "--top-p", "--stop", "--seed", "--max-new-tokens", "--max-tokens"]
 OPTIONS += ["--emit", "--weighted", "--no-mask", "--repetition-penalty", "--no-cache", "--layer", "--json", "--jsonl"]
-OPTIONS += ["--num", "-n", "-t"]
+OPTIONS += ["--num", "-n", "-t", "--attn", "--ctx"]
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,10 @@ def test_edits_by_hand(a: str, b: str, least: int) -> None:
         ("--num-gpus", ["--num"]),
         ("--nomask", ["--no-mask"]),
         ("-N", ["-n"]),
+        ("--attention", ["--attn"]),
+        ("--context", ["--ctx"]),
+        ("--atn", ["--attn"]),
+        ("--astound", []),  # one t
         ("--verbose", []),
         ("--x", []),
         ("-z", []),

@@ -60,6 +60,8 @@ def device_named(text: str) -> Device:
     if SIZE.fullmatch(text.strip()):
         size = parse_bytes(text)
         return Device(text.strip(), "", size, None, None, "as given")
+    if text.strip().replace(".", "", 1).isdecimal():
+        raise UsageError(f"{text[:40]!r} has no unit. Write {text.strip()[:40]}GB, or the name of a device")
     names = list(dict.fromkeys(by_name()[name].name for name in nearest(wanted, by_name(), most=8)))[:5]
     hint = asked(names) or f"There are {len(devices())}, from b300 to m5-32."
     raise UsageError(f"no device is called {text[:40]!r}. {hint} A size will do, too: 24GiB")

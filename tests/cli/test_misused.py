@@ -31,6 +31,8 @@ NEAR = [  # the words, and what is said after `glass: `
     # their values
     ([*HEADS, "--dtype", "q4"], "--dtype: 'q4' is not a cache dtype. Did you mean q4_0 or q4_1?"),
     ([*HEADS, "-ctk", "q4"], "-ctk: 'q4' is not a cache dtype. Did you mean q4_0 or q4_1?"),
+    (["kv-budget", "-m", "gpt-2", "--gpu", "80"], "--gpu: '80' has no unit. Write 80GB, or the name of a device"),
+    (["generate", "Hi", "--show", "attention"], "--show: 'attention' is not one of probs, attn, colour, color. Did yo"),
     (["kv-budget", "-m", "gpt-2", "--gpu", "h10"], "--gpu: no device is called 'h10'. Did you mean h100"),
     (["kv-budget", "-m", "lama-3.1-8b"], "no model is called 'lama-3.1-8b'. Did you mean llama-3.1-8b?"),
     ([*HEADS, "-s", "blocksize"], "-s blocksize: logical has no such setting. Did you mean block_size?"),
@@ -90,6 +92,14 @@ def test_it_says_what_was_perhaps_meant(args: list[str], says: str) -> None:
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"glass: {says}")
     assert len(ran.err.splitlines()) <= 2
+
+
+@pytest.mark.parametrize("command", [["generate", "Hi"], ["tokenize", "Hi"], ["info"]])
+def test_a_name_that_kv_budget_alone_knows_is_said_to_be_that(command: list[str]) -> None:
+    says = "glass: gpt-2: glass has its sizes, for kv-budget, and no weights of it. hf:org/name is fetched from"
+    ran = glass(*command, "-m", "gpt-2")
+    assert (ran.code, ran.out, ran.err.startswith(says)) == (1, "", True)
+    assert "does not exist" in glass(*command, "-m", "gpt-9").err
 
 
 @pytest.mark.parametrize(("args", "line"), QUOTES, ids=lambda value: " ".join(value))
