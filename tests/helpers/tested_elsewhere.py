@@ -32,8 +32,13 @@ ELSEWHERE = (
     ),
     Elsewhere(
         "budget/test_vllm.py",
-        "three files of one engine's rules, compared with sizes that it logged",
-        ("budget/engines/vllm/groups", "budget/engines/vllm/rules"),
+        "files of one engine's rules, compared with sizes that it logged",
+        (
+            "budget/engines/vllm/dtypes",
+            "budget/engines/vllm/groups",
+            "budget/engines/vllm/remarks",
+            "budget/engines/vllm/rules",
+        ),
     ),
     Elsewhere("budget/test_sglang.py", "its settings and its command", ("budget/engines/sglang/serve",)),
     Elsewhere(

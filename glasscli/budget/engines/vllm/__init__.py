@@ -24,25 +24,20 @@ from glasscli.budget.engines.engine import (
     Paged,
     Served,
     Server,
-    choose_dtypes,
     refuse,
     rule_for,
     total,
     up,
 )
-from glasscli.budget.engines.vllm import compressed, contexts, groups, serve, states, versions
+from glasscli.budget.engines.vllm import compressed, contexts, groups, remarks, serve, states, versions
 from glasscli.budget.engines.vllm.batched import batched_tokens
+from glasscli.budget.engines.vllm.dtypes import cache_dtypes
 from glasscli.budget.engines.vllm.rules import EVERYTHING, IN_FLOAT32, PAGES, STATES, Ask, Pages, encoder
-from glasscli.budget.engines.words import state_dtypes
-from glasscli.dtypes import dtype_named
-from glasscli.errors import ConfigError
 from glasscli.specs.attention_specs import CacheSpec, CompressedAttention, FullAttention, IndexKeys, LatentAttention
 
 if TYPE_CHECKING:
     from glasscli.budget.request import Request
 
-CACHE_DTYPES = ("f32", "f16", "bf16", "fp8", "fp8_ds_mla", "fp8_per_token_head", "int8_per_token_head", "nvfp4")
-HEADS_ONLY = ("fp8_per_token_head", "int8_per_token_head", "nvfp4")  # refused beside latent attention
 # The smallest pages that FlashAttention, the MLA kernels and those of MiniMax M3's index work on.
 PLAIN_BLOCK, LATENT_BLOCK, INDEX_BLOCK = 16, 64, 128
 
@@ -101,26 +96,7 @@ class Vllm(Server, Paged):
         return lcm(1, *self.pages.tokens.values()) * self.request.dcp
 
     def choose_dtypes(self) -> Dtypes:
-        """One dtype for keys and values; a state in the config's dtype, else the model's."""
-        request = self.request
-        base = choose_dtypes(request)
-        k = dtype_named(request.k_dtype or request.v_dtype or request.layout.kv_dtype_hint or base.model).name
-        if request.v_dtype is not None and dtype_named(request.v_dtype).name != k:
-            raise ConfigError(f"vLLM keeps keys and values in one dtype, not {k} and {request.v_dtype}", "v_dtype")
-        if k not in CACHE_DTYPES:
-            raise ConfigError(f"vLLM has no {k} cache; it has {', '.join(CACHE_DTYPES)}", "k_dtype")
-        if any(isinstance(part, CompressedAttention) for part in self.parts):
-            if k not in ("fp8", "fp8_ds_mla") and (request.k_dtype or request.v_dtype):
-                raise ConfigError(f"vLLM: what compressed rows take in {k} is not known; in fp8 it is", "k_dtype")
-            return replace(base, k="fp8", v="fp8", index="fp8_block128")
-        if k in HEADS_ONLY and self.latents and not self.expanded:
-            raise ConfigError(f"vLLM has no {k} cache for latent attention (MLA); it has fp8 or the model's", "k_dtype")
-        if k == "fp8" and any(part.index_dim for part in self.latents):
-            k = "fp8_ds_mla"
-        state = request.state_dtype or request.layout.state_dtype_hint or base.model
-        # MiniMax M3's index keys are bfloat16 whatever the cache is (`indexer_kv_dtype`).
-        index = "bf16" if any(isinstance(part, IndexKeys) for part in self.parts) else "fp8_block128"
-        return replace(base, k=k, v=k, index=index, conv=base.model, state=dtype_named(state).name)
+        return cache_dtypes(self.request, self.parts, self.expanded)
 
     def row(self, part: CacheSpec) -> Held:
         """Bytes of one token in one layer, by role."""
@@ -231,37 +207,7 @@ class Vllm(Server, Paged):
         return {role: size * copies for role, size in held.items()}
 
     def notes(self) -> tuple[str, ...]:
-        said = []
-        blocks = sorted(set(self.pages.tokens.values()))
-        if self.compressed:
-            counts = Counter(part for part in self.request.layout.layers if part in self.parts)
-            pool = self.pool(counts)
-            of_one = pool.blocks(self.request.tokens, self.step)
-            said.append(
-                f"vLLM {self.edition} keeps all kinds of rows in blocks of {pool.block_bytes:,} B: a request takes "
-                f"{of_one:,} of them"
-            )
-        elif blocks:
-            sizes = " and ".join(f"{size:,}" for size in blocks)
-            said.append(f"vLLM pages of {sizes} tokens, by the rules of version {self.edition}")
-        if self.pages.state_bytes is not None:
-            said.append(f"each recurrent state takes a whole page of {self.pages.state_bytes:,} B")
-        if any(part.window is not None for part in self.parts):
-            if self.hybrid:
-                steps = self.steps_under_way
-                adds = "a step may add" if steps == 1 else f"the {steps} steps under way at once may add"
-                said.append(f"windows are held with the {self.step:,} tokens that {adds}")
-            else:
-                said.append("without the hybrid cache manager every layer holds all tokens")
-        if self.dtypes.k == "fp8_ds_mla":
-            said.append("fp8 latents with a sparse index are stored as fp8_ds_mla, 656 B each")
-        if self.request.dcp > 1:
-            said.append(f"{self.request.dcp} ranks share the tokens of each sequence: a rank keeps its part of them")
-        if self.states:
-            said.append(state_dtypes(self.states, lambda part, tensor: self.dtypes_of(part).of(tensor)))
-        if self.request.prefix_shared:
-            said.append("a shared prefix is kept once in whole pages; windows and states are each sequence's own")
-        return tuple(said)
+        return remarks.notes(self)
 
     @property
     def alike(self) -> bool:
