@@ -6,7 +6,7 @@ from glasscli.cache.choice import CacheChoice
 from glasscli.cache.choice_text import parse_choice
 from glasscli.cache.formats.names import NAMES
 from glasscli.cli.options import Group, option
-from glasscli.errors import UsageError
+from glasscli.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from glasscli.checkpoint.load import LoadedModel
@@ -38,9 +38,21 @@ def for_cache(loaded: "LoadedModel", choice: CacheChoice) -> "LoadedModel":
     """The model, its key/value heads merged if the cache asks for fewer.
 
     Raises:
-        ConfigError: the cache can't be for this model.
+        UsageError: the cache can't be for this model.
     """
     from glasscli.quality.merged import with_merged_heads
 
-    choice.check(loaded.config.n_kv_heads, loaded.config.head_dim)
+    check_fits(loaded, choice)
     return with_merged_heads(loaded, choice)
+
+
+def check_fits(loaded: "LoadedModel", choice: CacheChoice, name: str = "--cache") -> None:
+    """Refuse what can't be for this model, as `name` asked for it.
+
+    Raises:
+        UsageError: a head width that a format's blocks do not divide, or heads that can't be merged so.
+    """
+    try:
+        choice.check(loaded.config.n_kv_heads, loaded.config.head_dim)
+    except ConfigError as error:
+        raise UsageError(f"{name} {choice.text}: {error}") from None

@@ -64,7 +64,10 @@ def having(typed: str) -> str:
     from glasscli.cli.naming import names_of
 
     found = [name for name in COMMANDS if typed in names_of(load(name).Options)]
-    return f"glass {' and '.join(found)} {'has' if len(found) == 1 else 'have'} it." if found else ""
+    *others, last = found or ("",)
+    if others:
+        last = f"{', '.join(others)} and {last}"
+    return f"glass {last} {'has' if len(found) == 1 else 'have'} it." if found else ""
 
 
 def bad_value(error: "BadParameter", read: "Read") -> str:

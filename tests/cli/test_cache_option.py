@@ -54,9 +54,9 @@ def test_forms_that_are_none_are_refused(command: str, spec: str, says: str) -> 
     [
         (["generate", "x", "--no-cache", "--cache", "q8_0"], 2, "--no-cache keeps nothing"),
         (["generate", "x", "--overflow", "slide", "--cache", "kivi2"], 2, "can't: use error or left"),
-        (["generate", "x", "--cache", "kv-heads=3"], 1, "can't be merged into 3 groups"),
-        (["generate", "--prompts", "-", "--cache", "kv-heads=3"], 1, "can't be merged into 3 groups"),
-        (["dump-attn", "--cache", "kv-heads=3"], 1, "can't be merged into 3 groups"),
+        (["generate", "x", "--cache", "kv-heads=3"], 2, "--cache kv-heads=3: 2 key/value heads can't be"),
+        (["generate", "--prompts", "-", "--cache", "kv-heads=3"], 2, "--cache kv-heads=3: 2 key/value heads can't be"),
+        (["dump-attn", "--cache", "kv-heads=3"], 2, "--cache kv-heads=3: 2 key/value heads can't be"),
         (["dump-attn", "--cache", "q8_0", "--heads"], 2, "--cache and --heads are different screens"),
         (["dump-attn", "--cache", "q8_0", "--step", "q"], 2, "--step has no effect with --cache"),
         (["dump-attn", "--cache", "q8_0", "-o", "a.html"], 2, "goes into .json .npz .safetensors"),

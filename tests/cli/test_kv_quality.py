@@ -180,7 +180,7 @@ def test_a_window_longer_than_a_chunk_has_passed_no_check() -> None:
     ("args", "code", "said"),
     [
         (["--spec", "q9_0"], 2, "--spec 'q9_0': 'q9_0' is not known"),
-        (["--spec", "kv-heads=3"], 1, "can't be merged into 3 groups of the same size; 1 would do"),
+        (["--spec", "kv-heads=3"], 2, "--spec f16,kv-heads=3: 2 key/value heads can't be merged into 3 groups"),
         (["--spec", "q8_0", "--by", "head"], 2, "q8_0 drops no tokens"),
         (["--max-kld", "nan"], 2, "expected nats from 0 up"),
         (["--ctx", "100000"], 2, "--ctx 100000: a chunk of 100,000 tokens; this model reads 8 to 512"),

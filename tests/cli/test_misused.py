@@ -25,6 +25,7 @@ NEAR = [  # the words, and what is said after `glass: `
     (["generate", "Hi", "--merges"], "no option --merges. glass tokenize has it."),
     (["generate", "Hi", "-tp", "2"], "no option -tp. glass kv-budget has it."),
     (["info", "--seed", "3"], "no option --seed. glass generate and dump-attn have it."),
+    (["info", "--ablate", "2.1"], "no option --ablate. glass generate, dump-attn, lens, compare and score have it."),
     (["tokenize", "--merge", "Hi"], "no option --merge. Did you mean --merges?"),
     (["generate", "- a point"], "no option - a point. A text that begins with a hyphen goes behind -p, or behind --"),
     (["generate", "-5 degrees"], "no option -5 degrees. A text that begins with a hyphen goes behind -p, or behind --"),

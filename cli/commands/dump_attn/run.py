@@ -8,6 +8,7 @@ from pathlib import Path
 from glasscli.cache.choice import FULL, CacheChoice
 from glasscli.checkpoint.load import LoadedModel
 from glasscli.cli.ablated import ablated, without_words
+from glasscli.cli.cache_option import check_fits
 from glasscli.cli.commands.dump_attn.deliver import deliver
 from glasscli.cli.commands.dump_attn.figures import DOT
 from glasscli.cli.commands.dump_attn.options import Options
@@ -39,7 +40,7 @@ def run_dump(options: Options) -> None:
         if step != "jacobian":
             find_step(step)
     loaded = load(options.model, quiet=options.quiet, any_numbers=True)  # a layer that is sound can be looked at
-    options.choice.check(loaded.config.n_kv_heads, loaded.config.head_dim)
+    check_fits(loaded, options.choice)
     for step in options.steps:
         if step != "jacobian":
             check_step(step, loaded.config)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from glasscli.cache.choice import CacheChoice
 from glasscli.checkpoint.load import LoadedModel
+from glasscli.cli.cache_option import check_fits
 from glasscli.cli.commands.kv_quality.command import Options
 from glasscli.cli.commands.kv_quality.progress import Tried
 from glasscli.cli.console import note, write_json
@@ -70,6 +71,8 @@ def run_all(options: Options) -> int:
     if not options.quiet:
         for text in loaded.notes:
             note(text)
+    for choice in options.choices or ():
+        check_fits(loaded, choice, "--spec")
     with Tried(options.quiet) as progress:
         progress.say("reading the text with the full cache")
         found = open_trial(options, loaded)
