@@ -169,6 +169,14 @@ def test_greedy_needs_no_seed_and_warns_of_nothing(model: list[str]) -> None:
     assert [run.err for run in runs] == [""] * 3
 
 
+def test_a_number_of_threads_taken_for_a_temperature_is_told(model: list[str]) -> None:
+    """llama.cpp's `-t 4` is four threads."""
+    said = "glass: temperature 4 draws nearly any token. Threads, which -t is in other tools, are OPENBLAS_NUM_THREADS"
+    args = (*model, "Once", "-n", "2", "--seed", "1")
+    assert glass(*args, "-t", "4").err.startswith(said)
+    assert glass(*args, "-t", "2").err == glass(*args, "-t", "4", "-q").err == ""
+
+
 def test_a_seed_that_nobody_chose_is_told_and_replays(model: list[str]) -> None:
     model = [*model, "-n", "40"]
     run = glass(*model, "Once")

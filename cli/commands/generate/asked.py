@@ -18,6 +18,7 @@ from glasscli.locate.need import Need
 from glasscli.tokenizer.tokenizer import Tokenizer
 
 DEMO = "Once upon a time"
+HOT = 3  # a temperature that is asked for by mistake
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,11 @@ def asked_notes(options: Options, loaded: LoadedModel, made: Sequence[Asked]) ->
         notes.insert(0, f'demo text "{DEMO}": give your own, glass generate "A dog named Max"')
     if escaped := next(filter(None, (escapes(stop, "--stop") for stop in options.stop or [])), ""):
         notes.append(escaped)
+    if (options.temperature or 0) >= HOT:
+        notes.append(
+            f"temperature {options.temperature:g} draws nearly any token. Threads, which -t is in other tools, "
+            "are OPENBLAS_NUM_THREADS in the environment"
+        )
     return notes
 
 
