@@ -20,6 +20,7 @@ from rich.cells import cell_len
 from glasscli import load_model
 from glasscli.cache.choice_text import parse_choice
 from glasscli.quality.texts import documents_of, held_out_text
+from glasscli.quality.trained_heads import trained_heads
 from glasscli.quality.trial import Trial
 
 QUICK = ("--ctx", "64", "--chunks", "3")
@@ -263,6 +264,17 @@ def test_help_imports_nothing_heavy() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert result.stdout.endswith("set()\n"), result.stderr
+
+
+def test_merged_heads_stand_beside_trained_ones() -> None:
+    """Of the shipped model alone, whose shape those have, and only where heads were merged."""
+    said = "trained with so many from the first step, bits/byte after 50 M tokens"
+    trained = " ".join(f"{row.n_kv_heads}: {f'{row.bits_per_byte:.4f}'[1:]}" for row in trained_heads())
+    assert f"{said} {trained}" in " ".join(text_of(quality("--spec", "kv-heads=1")).split())
+    assert said not in text_of(quality("--spec", "q8_0"))
+    assert said not in text_of(quality("--spec", "kv-heads=1", "-q"))
+    other = tiny_folder()
+    assert said not in text_of(quality("--spec", "kv-heads=1", "-m", str(other), "the cat " * 200))
 
 
 def test_keys_cost_more_than_values_and_merged_heads_ruin_a_model() -> None:

@@ -307,13 +307,13 @@ def test_leftover_rows_move_up_and_empty_rows_end() -> None:
 
 def test_two_kv_heads_are_compared_by_the_same_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run small: each has its own shape, all end at the same token, and the cache is what glass allocates."""
-    monkeypatch.setattr("glasscli.weights.recipe.sharing.TABLE", tmp_path / "kv_heads.json")
+    monkeypatch.setattr("glasscli.weights.recipe.sharing.TABLE", tmp_path / "kv-heads.json")
     monkeypatch.setattr("glasscli.weights.recipe.sharing.TOKENS", 60_000)
     monkeypatch.setattr("glasscli.weights.recipe.sharing.KV_HEADS", (4, 1))
     tokenizer = train_tokenizer(STORIES, Shape().vocab_size)
     corpus, held_out = Corpus(STORIES[2:], tokenizer), HeldOut(STORIES[:2], tokenizer)
     compare_kv_heads(corpus, held_out, tokenizer, tmp_path, compiled=False)
-    rows = json.loads((tmp_path / "kv_heads.json").read_text())
+    rows = json.loads((tmp_path / "kv-heads.json").read_text())
     assert [row["n_kv_heads"] for row in rows] == [4, 1]
     assert rows[0]["tokens"] == rows[1]["tokens"] >= 60_000
     assert rows[0]["n_parameters"] - rows[1]["n_parameters"] == 4 * 2 * 3 * 32 * 128

@@ -50,9 +50,7 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--share", type=float, default=1.0, help="train on this share of the tokens, to try it out")
     parser.add_argument("--threads", type=int, default=1, help="the last digits of the result depend on it")
-    parser.add_argument(
-        "--eager", action="store_true", help="do without a C++ compiler, at three quarters of the speed"
-    )
+    parser.add_argument("--eager", action="store_true", help="do without a C++ compiler, more slowly")
     parser.add_argument("--remark", default="", help="what the card should say of this run beside its numbers")
     parser.add_argument(
         "--kv-heads", action="store_true", help="instead: what 4, 2 and 1 KV heads cost, trained alike on fewer tokens"

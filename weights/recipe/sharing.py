@@ -23,14 +23,14 @@ from .model import Shape
 from .settings import DECAY
 from .two_parts import train_both
 
-TABLE = Path(__file__).with_name("kv_heads.json")
+TABLE = Path(__file__).parents[1] / "kv-heads.json"  # beside the weights: glass shows it
 KV_HEADS = (4, 2, 1)
 TOKENS = 50_000_000
 GREEDY = SamplingParams(temperature=0.0)
 
 
 def compare_kv_heads(corpus: Corpus, held_out: HeldOut, tokenizer: Tokenizer, folder: Path, compiled: bool) -> None:
-    """Train, measure, and write `kv_heads.json`, which the card makes a table of. Goes on where it was stopped."""
+    """Train, measure, and write `kv-heads.json`, which the card makes a table of. Goes on where it was stopped."""
     rows: list[dict[str, Any]] = []
     folders: list[Path] = []
     for n_kv_heads in KV_HEADS:

@@ -13,6 +13,7 @@ from glasscli.cli.page.page import Line, Page, spaced
 from glasscli.cli.page.wrap import SPACE
 from glasscli.locate.shipped import SHIPPED, shipped_folder
 from glasscli.quality.flags import llama_cpp_cuda_build, llama_cpp_flags, vllm_flags
+from glasscli.quality.trained_heads import trained_heads
 from glasscli.quality.trial import Result
 from glasscli.quality.verdict import budget_flags
 
@@ -24,6 +25,7 @@ def quality_screen(page: Page, found: Found, options: Options) -> list[Line]:
     """The whole page; no line is wider than the terminal."""
     rows = [_row(found, result) for result in found.results]
     legend = page.flow("", _legend(found), style="dim", gap=3) if rows and not options.quiet else []
+    legend += [] if options.quiet else _trained(page, found)
     said = [] if options.quiet else _warnings(page, found)
     hint = [] if options.quiet or not page.terminal else page.flow("try  ", _tries(options), style="dim", gap=3)
     verdict = _verdict(page, found, options)
@@ -82,11 +84,25 @@ def _table(page: Page, rows: Sequence[dict[str, str]]) -> list[Line]:
 
 def _legend(found: Found) -> list[str]:
     said = [f"of f16: bytes of {found.trial.context:,} tokens, a chunk", "KLD: full ‖ this, nats"]
-    if any(result.choice.kv_heads is not None for result in found.results):
+    if _has_merged(found):
         said.append("kv-heads: not retrained")
     if not found.trial.can_copy:
         said.append("copy n/a: the full cache can't either")
     return said
+
+
+def _trained(page: Page, found: Found) -> list[Line]:
+    """Beside merged heads of the shipped model: what as few cost that were there from the first step of training."""
+    if found.trial.loaded.folder != shipped_folder() or not _has_merged(found):
+        return []
+    rows = trained_heads()
+    bits = [f"{row.n_kv_heads}: {f'{row.bits_per_byte:.4f}'.lstrip('0')}" for row in rows]
+    said = f"trained with so many from the first step, bits/byte after {rows[0].tokens / 1e6:.0f} M tokens"
+    return page.flow("", [said, *bits], style="dim", gap=2)
+
+
+def _has_merged(found: Found) -> bool:
+    return any(result.choice.kv_heads is not None for result in found.results)
 
 
 def _verdict(page: Page, found: Found, options: Options) -> list[Line]:
