@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from glasscli.cli.console import printable
 from glasscli.cli.other_names import TEXTS, elsewhere
-from glasscli.likeness import asked, did_you_mean, nearest
+from glasscli.likeness import asked, did_you_mean, enumerated, nearest
 from glasscli.units import show
 
 if TYPE_CHECKING:
@@ -64,10 +64,7 @@ def having(typed: str) -> str:
     from glasscli.cli.naming import names_of
 
     found = [name for name in COMMANDS if typed in names_of(load(name).Options)]
-    *others, last = found or ("",)
-    if others:
-        last = f"{', '.join(others)} and {last}"
-    return f"glass {last} {'has' if len(found) == 1 else 'have'} it." if found else ""
+    return f"glass {enumerated(found, 'and')} {'has' if len(found) == 1 else 'have'} it." if found else ""
 
 
 def bad_value(error: "BadParameter", read: "Read") -> str:

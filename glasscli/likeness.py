@@ -14,10 +14,13 @@ def did_you_mean(word: str, known: Iterable[str], most: int = 3) -> str:
 
 def asked(names: Sequence[str]) -> str:
     """`Did you mean this, this or that?`; nothing of no names."""
+    return f"Did you mean {enumerated(names, 'or')}?" if names else ""
+
+
+def enumerated(names: Sequence[str], joint: str) -> str:
+    """`this, this and that`, with `joint` before the last; nothing of no names."""
     *others, last = names or ("",)
-    if others:
-        last = f"{', '.join(others)} or {last}"
-    return f"Did you mean {last}?" if last else ""
+    return f"{', '.join(others)} {joint} {last}" if others else last
 
 
 def nearest(word: str, known: Iterable[str], most: int = 3) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from glasscli.likeness import did_you_mean, edits, nearest
+from glasscli.likeness import did_you_mean, edits, enumerated, nearest
 
 OPTIONS = ["--temperature", "--temp", "--top-k", "--top-p", "--stop", "--seed", "--max-new-tokens", "--max-tokens"]
 OPTIONS += ["--emit", "--weighted", "--no-mask", "--repetition-penalty", "--no-cache", "--layer", "--json", "--jsonl"]
@@ -73,3 +73,8 @@ def test_the_sentence() -> None:
     assert did_you_mean("kiv", ["kivi4", "kivi2", "kivi8"]) == "Did you mean kivi2, kivi4 or kivi8?"
     assert did_you_mean("q", ["q4_0", "q4_1"]) == ""
     assert nearest("q4", ["q4_0", "q4_0"]) == ["q4_0"]
+
+
+def test_names_in_a_row() -> None:
+    rows = [enumerated(names, "and") for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])]
+    assert rows == ["", "a", "a and b", "a, b and c"]

@@ -9,6 +9,7 @@ from typing import Literal
 
 from glasscli.cache.formats.names import BLOCK, BLOCKED, KIVI, ROTATED, SAYS
 from glasscli.errors import ConfigError, UsageError
+from glasscli.likeness import enumerated
 
 Keeps = Literal["all", "window", "h2o", "tova"]
 RESIDUAL = 32
@@ -152,7 +153,7 @@ def check_groups(n_kv_heads: int, groups: int) -> None:
         fit = [f"{n}" for n in range(1, max(n_kv_heads, 2)) if n_kv_heads % n == 0]
         raise ConfigError(
             f"{n_kv_heads} key/value heads can't be merged into {groups} groups of the same size; "
-            f"{' or '.join([', '.join(fit[:-1]), fit[-1]] if fit[1:] else fit)} would do",
+            f"{enumerated(fit, 'or')} would do",
             "num_key_value_heads",
         )
 

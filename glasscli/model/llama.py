@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from glasscli.arrays import Array
 from glasscli.cache.choice import CacheChoice
+from glasscli.cache.chosen import chosen_stores
 from glasscli.cache.kv_cache import STORES, KVCache, MakeStore
 from glasscli.cache.layout import layout_of
 from glasscli.config.model_config import ModelConfig
@@ -90,10 +91,6 @@ class Llama:
         """
         if choice.renumbered and not self._turning.alike:
             raise ConfigError("positions can be counted anew only where all layers rotate alike", "rope_parameters")
-        if choice.is_full:
-            return STORES
-        from glasscli.cache.chosen import chosen_stores  # packed stores, each with its formats: few runs need them
-
         return chosen_stores(choice, self._turning.forward)
 
     def __call__(

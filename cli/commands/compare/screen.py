@@ -14,6 +14,7 @@ from glasscli.cli.page.style import ACCENT, BAD, DIM, HEAD
 from glasscli.inspect.comparison import Comparison, Movement
 from glasscli.inspect.dump import Token
 from glasscli.inspect.predictions import Guess
+from glasscli.likeness import enumerated
 
 MAX_LABEL = 16
 
@@ -115,7 +116,7 @@ def _listed(numbers: Sequence[int]) -> str:
     if len(numbers) > 8:
         return f"{len(numbers):,} positions"
     words = [str(number) for number in numbers]
-    return f"position{'s' * (len(words) > 1)} " + " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+    return f"position{'s' * (len(words) > 1)} {enumerated(words, 'and')}"
 
 
 def _heads(page: Page, compared: Comparison, top: int) -> list[Line]:

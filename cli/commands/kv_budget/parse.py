@@ -13,6 +13,7 @@ from glasscli.cli.commands.kv_budget.options import Options
 from glasscli.cli.commands.kv_budget.values import count, counts_of, dtype
 from glasscli.errors import UsageError
 from glasscli.export.curves import check_svg
+from glasscli.likeness import enumerated
 from glasscli.locate.hub_name import hub_name
 
 CONTEXTS = (1024, 8192, 32768, 131072)
@@ -77,8 +78,7 @@ def heads(options: Options) -> Heads:
     if hkv > hq:
         raise UsageError(f"--hkv {hkv:,} is more than --hq {hq:,}. Key/value heads are shared, not split: 1 to {hq:,}.")
     if hq % hkv:
-        near = [f"{n}" for n in divisors_near(hq, hkv)]
-        choice = " or ".join([", ".join(near[:-1]), near[-1]])
+        choice = enumerated([f"{n}" for n in divisors_near(hq, hkv)], "or")
         raise UsageError(f"--hkv {hkv} does not divide --hq {hq}. Query heads must split evenly.\nTry --hkv {choice}.")
     layers = count("--layers", options.layers, 32, MOST_LAYERS)
     asked = dtype("--dtype", options.dtype)
